@@ -1,0 +1,175 @@
+//! What happened to the lines of an input: the law *lines = event lines + skipped + defects*.
+
+use std::collections::BTreeMap;
+
+/// Why a line without an event is no damage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SkipRule {
+    /// Empty or only blanks.
+    Blank,
+    /// A comment or a column header.
+    Comment,
+    /// blktrace's `m` messages.
+    Message,
+    /// blkparse's summary.
+    Summary,
+    /// A message of the recorder ("Attaching 15 probes...").
+    Tool,
+    /// An event that says nothing about a request (buffer cache, other subsystems).
+    OtherEvent,
+}
+
+impl SkipRule {
+    /// For tables and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            SkipRule::Blank => "blank",
+            SkipRule::Comment => "comment",
+            SkipRule::Message => "message",
+            SkipRule::Summary => "summary",
+            SkipRule::Tool => "tool message",
+            SkipRule::OtherEvent => "other event",
+        }
+    }
+}
+
+/// Kinds of damage in the bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Defect {
+    /// The line ends before its last field (a cut at either end of the file, a lost tail).
+    CutLine,
+    /// The time is no time.
+    BadTime,
+    /// The device is no `MAJ,MIN`.
+    BadDevice,
+    /// A sector, a length or another number is none, or does not fit.
+    BadNumber,
+    /// The event's letter or name is not known.
+    UnknownAction,
+    /// Not a line of this format at all.
+    NotAnEvent,
+    /// Longer than the line limit.
+    TooLong,
+    /// The compressed stream ends too early.
+    TruncatedStream,
+    /// The compressed stream is damaged; what was read before it is kept.
+    CorruptStream,
+    /// The recorder says that it lost events.
+    Lost,
+}
+
+impl Defect {
+    /// For tables and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Defect::CutLine => "cut_line",
+            Defect::BadTime => "bad_time",
+            Defect::BadDevice => "bad_device",
+            Defect::BadNumber => "bad_number",
+            Defect::UnknownAction => "unknown_action",
+            Defect::NotAnEvent => "not_an_event",
+            Defect::TooLong => "line_too_long",
+            Defect::TruncatedStream => "truncated_stream",
+            Defect::CorruptStream => "corrupt_stream",
+            Defect::Lost => "lost_events_line",
+        }
+    }
+
+    /// What to do about it.
+    pub fn remedy(self) -> &'static str {
+        match self {
+            Defect::TruncatedStream => {
+                "the file was cut while it was written or copied; fetch it again"
+            }
+            Defect::CorruptStream => "fetch the file again; compare its checksum",
+            Defect::Lost => {
+                "record with larger buffers (blktrace -b 4096 -n 8; bpftrace: BPFTRACE_PERF_RB_PAGES=4096)"
+            }
+            Defect::NotAnEvent => {
+                "text between the events is harmless; if it is most of the file, name the --format"
+            }
+            _ => "the line was skipped and counted; look at it in the input",
+        }
+    }
+}
+
+/// How often a kind of damage was met, and where first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DefectCount {
+    /// How often.
+    pub n: u64,
+    /// The first places: line number (0: the stream itself) and the start of the text found there.
+    pub first: Vec<(u64, String)>,
+}
+
+/// The account of one input's bytes.
+#[derive(Clone, Debug, Default)]
+pub struct ImportReport {
+    /// As given on the command line; `-` for stdin.
+    pub path: String,
+    /// [`super::FormatInfo::name`].
+    pub format: String,
+    /// [`super::FormatInfo::title`].
+    pub title: String,
+    /// `none`, `gzip`, `zstd`, `xz`, `bzip2`.
+    pub compression: &'static str,
+    /// All lines.
+    pub lines: u64,
+    /// Lines that gave an event.
+    pub events: u64,
+    /// Lines without an event, by rule.
+    pub skipped: BTreeMap<SkipRule, u64>,
+    /// Damage, by kind. Damage of the stream itself (not of a line) is here too, beside the law.
+    pub defects: BTreeMap<Defect, DefectCount>,
+    /// Events the recorder says it lost. `None`: this recorder cannot say.
+    pub lost_events: Option<u64>,
+    /// Events that came later than the sorting window could mend (kept, in their late place).
+    pub late_events: u64,
+    /// blkparse's summary, verbatim.
+    pub trailer: Vec<String>,
+}
+
+impl ImportReport {
+    /// How many places of each kind of damage are kept.
+    pub const PLACES: usize = 3;
+
+    /// Counts damage at `line` (0: the stream) and keeps the first few texts.
+    pub fn defect(&mut self, kind: Defect, line: u64, text: &[u8]) {
+        let c = self.defects.entry(kind).or_default();
+        c.n += 1;
+        if c.first.len() < Self::PLACES {
+            let cut = &text[..text.len().min(120)];
+            c.first
+                .push((line, String::from_utf8_lossy(cut).into_owned()));
+        }
+    }
+
+    /// Counts a skipped line.
+    pub fn skip(&mut self, rule: SkipRule) {
+        *self.skipped.entry(rule).or_default() += 1;
+    }
+
+    /// All skipped lines.
+    pub fn skipped_lines(&self) -> u64 {
+        self.skipped.values().sum()
+    }
+
+    /// Defects that took a line (all but those of the stream itself).
+    pub fn defect_lines(&self) -> u64 {
+        self.defects
+            .iter()
+            .filter(|(k, _)| !matches!(k, Defect::TruncatedStream | Defect::CorruptStream))
+            .map(|(_, c)| c.n)
+            .sum()
+    }
+
+    /// Anything that `--strict` must refuse.
+    pub fn damaged(&self) -> bool {
+        !self.defects.is_empty() || self.late_events > 0 || self.lost_events.unwrap_or(0) > 0
+    }
+
+    /// *lines = event lines + skipped + defects*.
+    pub fn law_holds(&self) -> bool {
+        self.lines == self.events + self.skipped_lines() + self.defect_lines()
+    }
+}

@@ -1,0 +1,1 @@
+//! Numbers without I/O terms: quantiles and histograms.

@@ -1,0 +1,160 @@
+//! Integer time and size, and how people read them.
+
+use std::fmt;
+use std::ops::{Add, Sub};
+
+/// Nanoseconds: a point on the trace's clock or a difference of two. Signed, since blkparse prints events from before
+/// its first record and clocks of two CPUs may disagree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Nanos(pub i64);
+
+impl Nanos {
+    /// The greatest time.
+    pub const MAX: Nanos = Nanos(i64::MAX);
+
+    /// Parses `SECONDS[.FRACTION]` with up to nine digits of fraction, exactly; further digits are cut.
+    /// `None` on anything else, or beyond 292 years.
+    pub fn parse_secs(s: &[u8]) -> Option<Nanos> {
+        let (neg, s) = match s.strip_prefix(b"-") {
+            Some(rest) => (true, rest),
+            None => (false, s),
+        };
+        let dot = s.iter().position(|b| *b == b'.');
+        let (whole, frac) = match dot {
+            Some(i) => (&s[..i], &s[i + 1..]),
+            None => (s, &b""[..]),
+        };
+        if whole.is_empty() || (dot.is_some() && frac.is_empty()) {
+            return None;
+        }
+        let mut secs: i64 = 0;
+        for b in whole {
+            if !b.is_ascii_digit() {
+                return None;
+            }
+            secs = secs.checked_mul(10)?.checked_add(i64::from(b - b'0'))?;
+        }
+        let mut nanos: i64 = 0;
+        let mut scale: i64 = 1_000_000_000;
+        for b in frac {
+            if !b.is_ascii_digit() {
+                return None;
+            }
+            scale /= 10;
+            nanos += i64::from(b - b'0') * scale;
+        }
+        let t = secs.checked_mul(1_000_000_000)?.checked_add(nanos)?;
+        Some(Nanos(if neg { -t } else { t }))
+    }
+
+    /// Seconds as a float, for rates only.
+    pub fn as_secs_f64(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Nanos;
+    fn sub(self, o: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(o.0))
+    }
+}
+
+impl Add for Nanos {
+    type Output = Nanos;
+    fn add(self, o: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(o.0))
+    }
+}
+
+/// A duration with three significant digits and a unit: `1.31 ms`, `980 ns`, `12.0 s`.
+pub fn human_ns(ns: f64) -> String {
+    let a = ns.abs();
+    let (v, unit) = if a < 1e3 {
+        (ns, "ns")
+    } else if a < 1e6 {
+        (ns / 1e3, "µs")
+    } else if a < 1e9 {
+        (ns / 1e6, "ms")
+    } else {
+        (ns / 1e9, "s")
+    };
+    format!("{} {unit}", three_digits(v, unit == "ns"))
+}
+
+/// A size with a binary unit: `4.00 KiB`, `512 B`, `1.50 MiB`.
+pub fn human_bytes(bytes: f64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    let mut v = bytes;
+    let mut i = 0;
+    while v.abs() >= 1024.0 && i + 1 < units.len() {
+        v /= 1024.0;
+        i += 1;
+    }
+    format!("{} {}", three_digits(v, i == 0), units[i])
+}
+
+fn three_digits(v: f64, whole: bool) -> String {
+    let a = v.abs();
+    if whole && v.fract() == 0.0 || a >= 100.0 {
+        format!("{v:.0}")
+    } else if a >= 10.0 {
+        format!("{v:.1}")
+    } else {
+        format!("{v:.2}")
+    }
+}
+
+/// A count with thousands separators: `43,216`.
+pub fn human_count(n: u64) -> String {
+    let s = n.to_string();
+    let mut out = String::with_capacity(s.len() + s.len() / 3);
+    for (i, c) in s.chars().enumerate() {
+        if i > 0 && (s.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+impl fmt::Display for Nanos {
+    /// Seconds with nine digits, as blkparse prints them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.0 < 0 { "-" } else { "" };
+        let a = self.0.unsigned_abs();
+        f.pad(&format!(
+            "{sign}{}.{:09}",
+            a / 1_000_000_000,
+            a % 1_000_000_000
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_read_exactly() {
+        assert_eq!(
+            Nanos::parse_secs(b"4.017203311"),
+            Some(Nanos(4_017_203_311))
+        );
+        assert_eq!(Nanos::parse_secs(b"12"), Some(Nanos(12_000_000_000)));
+        assert_eq!(Nanos::parse_secs(b"39.08619"), Some(Nanos(39_086_190_000)));
+        assert_eq!(Nanos::parse_secs(b"4.0172x3311"), None);
+        assert_eq!(Nanos::parse_secs(b"."), None);
+        assert_eq!(Nanos::parse_secs(b"99999999999999999999"), None);
+    }
+
+    #[test]
+    fn people_read_three_digits() {
+        assert_eq!(human_ns(1_310_000.0), "1.31 ms");
+        assert_eq!(human_ns(980.0), "980 ns");
+        assert_eq!(human_bytes(4096.0), "4.00 KiB");
+        assert_eq!(human_bytes(512.0), "512 B");
+        assert_eq!(human_count(1_043_216), "1,043,216");
+        assert_eq!(Nanos(-30_741).to_string(), "-0.000030741");
+    }
+}
