@@ -548,6 +548,8 @@ pub trait Sink {
     fn bio(&mut self, _bio: &Bio) {}
     /// A request that ended, was absorbed or given up, or is still open at the end.
     fn request(&mut self, _rq: &Request) {}
+    /// A D event of `rq`, after its effects (the request as it stands then, issues counted).
+    fn issue(&mut self, _rq: &Request, _ev: &BlockEvent) {}
     /// A merge.
     fn merge(&mut self, _m: &Merge) {}
     /// A flush step that ended.

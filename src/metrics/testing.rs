@@ -1,0 +1,1 @@
+//! Builders for tests: requests, bios and events driven into a collector by hand.
