@@ -30,3 +30,7 @@ pub use collect::{Collector, CollectorOptions, Extras};
 pub use registry::SECTIONS;
 pub use section::SectionInfo;
 pub use select::{Filter, Key};
+#[cfg(test)]
+mod series_tests;
+#[cfg(test)]
+mod tests;
