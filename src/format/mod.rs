@@ -4,9 +4,11 @@
 //! [`FORMATS`].
 
 mod open;
+mod queue;
 mod report;
 
 pub use open::{ReadOptions, Trace};
+pub use queue::{Snapshot, parse_queue};
 pub use report::{Defect, DefectCount, ImportReport, SkipRule};
 
 use crate::error::Result;

@@ -15,7 +15,9 @@ const OTHER: Rwbs = Rwbs::new(b"(other)");
 /// Counts.
 #[derive(Default)]
 pub(super) struct Events {
-    rows: Vec<(Rwbs, [u64; N])>,
+    /// Apart from the counts, so that searching them stays within a cache line or two.
+    names: Vec<Rwbs>,
+    rows: Vec<[u64; N]>,
     index: FxHashMap<Rwbs, usize>,
     last: usize,
 }
@@ -23,18 +25,18 @@ pub(super) struct Events {
 impl Events {
     #[inline]
     pub fn add(&mut self, a: Action, rwbs: Rwbs) {
-        if self.rows.get(self.last).is_none_or(|r| r.0 != rwbs) {
+        if self.names.get(self.last) != Some(&rwbs) {
             self.last = self.find(rwbs);
         }
         if let Some(row) = self.rows.get_mut(self.last) {
-            row.1[a as usize] += 1;
+            row[a as usize] += 1;
         }
     }
 
     /// The row of these letters. A scan while they are few, which they are on every real trace.
     fn find(&mut self, rwbs: Rwbs) -> usize {
         if self.rows.len() <= 16 {
-            if let Some(i) = self.rows.iter().position(|r| r.0 == rwbs) {
+            if let Some(i) = self.names.iter().position(|r| *r == rwbs) {
                 return i;
             }
         } else if let Some(i) = self.index.get(&rwbs) {
@@ -46,17 +48,18 @@ impl Events {
             OTHER
         };
         *self.index.entry(name).or_insert_with(|| {
-            self.rows.push((name, [0; N]));
+            self.names.push(name);
+            self.rows.push([0; N]);
             self.rows.len() - 1
         })
     }
 
     /// Adds the counts of `o`.
     pub fn absorb(&mut self, o: &Events) {
-        for (rwbs, counts) in &o.rows {
+        for (rwbs, counts) in o.names.iter().zip(&o.rows) {
             let at = self.find(*rwbs);
             if let Some(row) = self.rows.get_mut(at) {
-                row.1.iter_mut().zip(counts).for_each(|(a, b)| *a += b);
+                row.iter_mut().zip(counts).for_each(|(a, b)| *a += b);
             }
         }
     }
@@ -68,7 +71,7 @@ impl Events {
     /// By letter; actions that share one (C of requests and bios, M of bios and requests) add up.
     pub fn table(&self) -> EventTable {
         let mut t = EventTable::new();
-        for (rwbs, counts) in &self.rows {
+        for (rwbs, counts) in self.names.iter().zip(&self.rows) {
             for a in Action::ALL {
                 let n = counts[a as usize];
                 let Some(letter) = a.letter().filter(|_| n > 0) else {

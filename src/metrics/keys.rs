@@ -178,6 +178,13 @@ mod tests {
         assert_eq!(got["cpu"], "(none)");
         assert_eq!(got["comm"], "(none)");
         assert_eq!(got["size"], "0");
+        let other = keys.render(GroupKey::OTHER, DevId::new(1, 2), &comms);
+        assert_eq!(
+            (other["pid"].as_str(), other["dev"].as_str()),
+            ("(other)", "1,2")
+        );
+        let order = keys.order(GroupKey::OTHER, keys.key(&f), &comms);
+        assert_eq!(order, Ordering::Greater);
     }
 
     #[test]

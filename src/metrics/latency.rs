@@ -85,3 +85,11 @@ impl Times {
         time_dist(&self.hist)
     }
 }
+
+#[cfg(test)]
+impl<const N: usize> Spans<N> {
+    /// Heap bytes.
+    pub fn memory(&self) -> usize {
+        self.hists.iter().flatten().map(|h| h.memory()).sum()
+    }
+}

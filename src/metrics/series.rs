@@ -22,6 +22,8 @@ pub struct Series {
     origin: i64,
     slots: Vec<Slot>,
     overrun: bool,
+    /// Number and bounds of the interval found last: a division less for nearly every event.
+    last: (usize, i64, i64),
 }
 
 impl Series {
@@ -34,6 +36,7 @@ impl Series {
             origin: 0,
             slots: Vec::new(),
             overrun: false,
+            last: (0, 0, 0),
         }
     }
 
@@ -91,7 +94,13 @@ impl Series {
         dev: usize,
         o: &CollectorOptions,
     ) -> Option<&mut Sections> {
-        self.sections(self.number(t), dev, o)
+        let (_, from, to) = self.last;
+        if t.0 < from || t.0 >= to {
+            let n = self.number(t);
+            let (from, to) = self.bounds(n);
+            self.last = (n, from, to);
+        }
+        self.sections(self.last.0, dev, o)
     }
 
     pub(super) fn unplaced(&mut self, ev: &BlockEvent) {

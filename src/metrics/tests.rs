@@ -313,28 +313,3 @@ fn plug_events_without_a_device_are_not_lost() {
     );
     assert_eq!(r.unplaced_events["P"]["N"], 1);
 }
-
-#[test]
-fn more_groups_than_fit_are_folded_and_counted() {
-    let mut d = Drive::new(CollectorOptions {
-        by: vec![Key::Pid],
-        ..CollectorOptions::default()
-    });
-    for pid in 0..100_010 {
-        d.c.bio(&Bio {
-            pid,
-            ..bio("R", 512, [1, -1, -1, -1, -1, -1])
-        });
-    }
-    let t = TrackerReport {
-        devices: Vec::new(),
-        coverage: d.cov,
-        span: None,
-    };
-    let r = d.c.finish(t, &d.meta, super::Extras::default());
-    let g = &r.devices[0].groups;
-    assert_eq!(g.len(), 100_001);
-    assert_eq!(g[100_000].by["pid"], "(other)");
-    assert_eq!(g[100_000].bios, 10);
-    assert_eq!(g[9].by["pid"], "9");
-}
