@@ -1,6 +1,6 @@
 //! Bios before they have a request: Q, X, A, and the end of bios that never get one.
 
-use super::device::{Cx, Device, Item, PendingRemap, Piece, Place, is_discard, is_flush_bio};
+use super::device::{Cx, Device, Item, PendingRemap, Piece, Place, is_discard};
 use super::slab::{Idx, NIL};
 use super::types::*;
 use crate::event::{BlockEvent, DevId, NO_SECTOR};
@@ -67,7 +67,7 @@ impl Device {
     /// Q.
     pub fn on_queue<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
         self.n.q += 1;
-        if cx.lossy && is_flush_bio(ev) {
+        if cx.lossy && self.n.request_events == 0 && !self.waiting_empty.is_empty() {
             self.give_up_flush_of(ev.pid, cx);
         }
         let i = self.new_piece(ev, cx);
@@ -76,6 +76,18 @@ impl Device {
             self.join_remap(i, ev);
         }
         self.wait(i);
+    }
+
+    /// On a recorder that loses completions, and a device of bios: a task that submits again has seen its flush end.
+    fn give_up_flush_of<S: Sink>(&mut self, pid: u32, cx: &mut Cx<'_, S>) {
+        let mut k = 0;
+        while let Some(i) = self.waiting_empty.get(k).copied() {
+            if self.pieces[i].bio.pid == pid {
+                self.lose_piece(i, cx);
+            } else {
+                k += 1;
+            }
+        }
     }
 
     /// Puts a piece where G, M, C will look for it.

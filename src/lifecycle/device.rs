@@ -159,6 +159,10 @@ pub(super) struct Device {
     pub burst: Option<Burst>,
     /// Two device flushes were in flight at once: several hardware queues.
     pub many_flush_queues: bool,
+    /// Last D or C of a device flush (kept for recorders that lose completions).
+    pub flush_seen: Stamp,
+    /// The last device flush was kicked after this.
+    pub kick_after: Stamp,
     /// Open items, oldest first, with stale entries.
     pub order: VecDeque<Item>,
     /// Issued, not completed.
@@ -191,6 +195,8 @@ impl Device {
             remaps: VecDeque::new(),
             burst: None,
             many_flush_queues: false,
+            flush_seen: Stamp::NONE,
+            kick_after: Stamp::NONE,
             order: VecDeque::new(),
             depth: 0,
             longest_d2c: 0,

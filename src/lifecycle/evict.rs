@@ -51,7 +51,8 @@ impl Device {
         }
     }
 
-    fn lose_piece<S: Sink>(&mut self, i: Idx, cx: &mut Cx<'_, S>) {
+    /// Gives up a bio, or a piece of one, that has no request.
+    pub fn lose_piece<S: Sink>(&mut self, i: Idx, cx: &mut Cx<'_, S>) {
         self.unwait(i);
         self.n.lost_pieces += 1;
         self.n.completions_missing += 1;

@@ -23,6 +23,9 @@ impl Device {
             let oldest = self.flushes[0];
             self.lose_rq(oldest, cx);
         }
+        if cx.lossy {
+            self.give_up_served(ev, cx);
+        }
         self.many_flush_queues |= !self.flushes.is_empty() && !cx.lossy;
         let mut first = *ev;
         first.sector = NO_SECTOR;
@@ -37,6 +40,7 @@ impl Device {
     /// C of an FF.
     pub fn on_flush_complete<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
         self.end_burst(cx);
+        self.flush_seen = Stamp::at(ev.time);
         let issued = |i: &&Idx| self.rqs[**i].state == State::Issued;
         let found = if cx.lossy {
             self.flushes.iter().rev().find(issued).copied()
@@ -216,16 +220,24 @@ impl Device {
         }
     }
 
-    /// On a recorder that loses completions: a task that flushes again has seen the end of its last flush.
-    pub fn give_up_flush_of<S: Sink>(&mut self, pid: u32, cx: &mut Cx<'_, S>) {
-        let mut k = 0;
-        while k < self.empties.len() {
-            let i = self.empties[k];
-            if self.rqs[i].rq.pid == pid {
-                self.lose_rq(i, cx);
-            } else {
-                k += 1;
+    /// On a recorder that loses completions: a new flush is kicked only after the last one ended with all its waiters,
+    /// so what was allocated up to the last kick is over. The kick is not traced; it lies after the C of the flush
+    /// before (if seen, else after its D), and after the first G that waited then.
+    fn give_up_served<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        let last_kick = self.kick_after;
+        let seen = std::mem::replace(&mut self.flush_seen, Stamp::at(ev.time));
+        let waits = |i: &Idx| Some(self.rqs[*i].rq.g).filter(|g| *g > seen);
+        let first_waiter = self.empties.iter().find_map(waits);
+        self.kick_after = first_waiter.unwrap_or(seen);
+        if !last_kick.is_some() {
+            return;
+        }
+        while let Some(i) = self.empties.front().copied() {
+            let g = self.rqs[i].rq.g;
+            if !g.is_some() || g > last_kick {
+                break;
             }
+            self.lose_rq(i, cx);
         }
     }
 }

@@ -13,6 +13,8 @@ mod ledger;
 mod merge;
 mod requests;
 mod slab;
+#[cfg(test)]
+mod tests;
 mod tracker;
 mod types;
 
