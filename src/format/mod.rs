@@ -3,8 +3,11 @@
 //! Knows nothing of requests. A new text format is one folder that implements [`LineFormat`] and one line in
 //! [`FORMATS`].
 
+pub mod bcc_trace;
+pub mod bpftrace;
 mod open;
 mod report;
+pub mod template;
 
 pub use open::{ReadOptions, Trace};
 pub use report::{Defect, DefectCount, ImportReport, SkipRule};
