@@ -55,25 +55,22 @@ impl LineFormat for Bpftrace {
 
     /// Yes at the first line that is an event in our form; tool messages before it are passed over.
     fn sniff(&self, head: &[u8]) -> Sniff {
-        let mut whole = false;
         let mut ctx = LineCtx::default();
-        for (i, raw) in head.split(|b| *b == b'\n').enumerate() {
+        let mut said = false;
+        let mut lines = head.split(|b| *b == b'\n').enumerate().peekable();
+        while let Some((i, raw)) = lines.next() {
+            let unfinished = lines.peek().is_none() && !raw.is_empty();
             let line = raw.strip_suffix(b"\r").unwrap_or(raw);
             match self.parse_line(line, &mut ctx) {
                 Line::Event(_) => return Sniff::Yes,
                 Line::Skip(SkipRule::Blank) => {}
-                Line::Skip(_) | Line::Lost(_) => whole = true,
+                Line::Skip(_) | Line::Lost(_) => said = true,
                 // The first line may be the tail of a cut one.
-                Line::Defect(_) if i == 0 => {}
-                Line::Defect(_) => break,
+                Line::Defect(_) if i == 0 || (unfinished && said) => {}
+                Line::Defect(_) => return Sniff::No,
             }
         }
-        // Only tool messages so far, and no end of the head in the middle of a foreign line.
-        let ended = head.is_empty() || head.ends_with(b"\n");
-        match (whole, ended) {
-            (true, true) => Sniff::NeedMore,
-            _ => Sniff::No,
-        }
+        if said { Sniff::NeedMore } else { Sniff::No }
     }
 
     fn parse_line(&self, line: &[u8], ctx: &mut LineCtx) -> Line {
