@@ -3,7 +3,7 @@
 
 use super::super::{Defect, Line, LineCtx, SkipRule};
 use super::tool_line;
-use crate::event::{Action, BlockEvent, CommId, DevId, NO_SECTOR, Op, Rwbs};
+use crate::event::{Action, BlockEvent, DevId, NO_SECTOR, Op, Rwbs};
 use crate::units::Nanos;
 
 /// Words of a line, separated by blanks, without copying.
@@ -24,6 +24,36 @@ impl<'a> Words<'a> {
         let (word, rest) = from.split_at(end);
         self.rest = rest;
         word
+    }
+
+    /// The next word as a number, in one pass over its digits.
+    ///
+    /// # Errors
+    /// The end of the line, or `bad`.
+    #[inline]
+    fn number(&mut self, bad: Defect) -> Result<u64, Line> {
+        let mut at = 0;
+        while self.rest.get(at) == Some(&b' ') {
+            at += 1;
+        }
+        let from = self.rest.get(at..).unwrap_or(&[]);
+        let mut v = 0u64;
+        let mut n = 0;
+        while let Some(b) = from.get(n) {
+            let d = b.wrapping_sub(b'0');
+            if d > 9 {
+                break;
+            }
+            v = v.wrapping_mul(10).wrapping_add(u64::from(d));
+            n += 1;
+        }
+        // 19 digits fit into 64 bits; longer ones, and words that are no number, take the checked way.
+        if (1..=19).contains(&n) && from.get(n).is_none_or(|b| *b == b' ') {
+            self.rest = from.get(n..).unwrap_or(&[]);
+            return Ok(v);
+        }
+        let word = self.next();
+        need(word, number(word), bad)
     }
 }
 
@@ -127,16 +157,14 @@ fn need<T>(word: &[u8], value: Option<T>, bad: Defect) -> Result<T, Line> {
 
 fn event(line: &[u8], ctx: &mut LineCtx) -> Result<Line, Line> {
     let mut w = Words { rest: line };
-    let t = w.next();
-    let time = need(
-        t,
-        number(t).and_then(|v| i64::try_from(v).ok()),
-        Defect::BadTime,
-    )?;
-    let s = w.next();
-    let cpu = need(s, number(s).filter(|v| *v < 0xffff), Defect::BadNumber)?;
-    let s = w.next();
-    let pid = need(s, number(s).filter(|v| *v < 0xffff_ffff), Defect::BadNumber)?;
+    let bad = || Line::Defect(Defect::BadNumber);
+    let time = i64::try_from(w.number(Defect::BadTime)?);
+    let time = time.map_err(|_| Line::Defect(Defect::BadTime))?;
+    let cpu = w.number(Defect::BadNumber)?;
+    let pid = w.number(Defect::BadNumber)?;
+    if cpu >= 0xffff || pid >= 0xffff_ffff {
+        return Err(bad());
+    }
     let name = w.next();
     let Some(action) = action(name) else {
         return Err(unknown(name, &w));
@@ -145,20 +173,15 @@ fn event(line: &[u8], ctx: &mut LineCtx) -> Result<Line, Line> {
     let mut e = BlockEvent::new(Nanos(time), need(s, device(s), Defect::BadDevice)?, action);
     e.cpu = cpu as u16;
     e.pid = pid as u32;
-    let s = w.next();
-    let sector = need(s, number(s), Defect::BadNumber)?;
-    let s = w.next();
-    let nr = need(
-        s,
-        number(s).filter(|v| *v <= u64::from(u32::MAX)),
-        Defect::BadNumber,
-    )?;
+    let sector = w.number(Defect::BadNumber)?;
+    let nr = w.number(Defect::BadNumber)?;
+    if nr > u64::from(u32::MAX) {
+        return Err(bad());
+    }
     let letters = w.next();
-    need(
-        letters,
-        (letters.len() <= 8 && !letters.is_empty()).then_some(()),
-        Defect::BadNumber,
-    )?;
+    if letters.len() > 8 {
+        return Err(bad());
+    }
     let extra_word = w.next();
     if extra_word.is_empty() || w.rest.is_empty() {
         return Err(Line::Defect(Defect::CutLine));
@@ -173,8 +196,6 @@ fn event(line: &[u8], ctx: &mut LineCtx) -> Result<Line, Line> {
     let comm = w.rest.trim_ascii();
     if !comm.is_empty() {
         e.comm = ctx.comms.intern(comm);
-    } else {
-        e.comm = CommId::NONE;
     }
     Ok(Line::Event(e))
 }

@@ -9,6 +9,8 @@ mod lines;
 mod printf;
 mod probe;
 mod source;
+#[cfg(test)]
+mod tests;
 
 use super::Template;
 use crate::error::{At, Error, Result};
