@@ -3,9 +3,12 @@
 //! Knows nothing of requests. A new text format is one folder that implements [`LineFormat`] and one line in
 //! [`FORMATS`].
 
+pub mod bcc_trace;
+pub mod bpftrace;
 mod open;
 mod queue;
 mod report;
+pub mod template;
 
 pub use open::{ReadOptions, Trace};
 pub use queue::{Snapshot, parse_queue};
