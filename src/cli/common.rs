@@ -134,7 +134,11 @@ impl InputArgs {
 impl WindowArgs {
     /// As the commands take it.
     pub fn opts(self) -> Window {
-        Window { devs: self.dev.into_iter().flatten().collect(), from: self.from, to: self.to }
+        Window {
+            devs: self.dev.into_iter().flatten().collect(),
+            from: self.from,
+            to: self.to,
+        }
     }
 }
 

@@ -46,7 +46,10 @@ impl GenerateArgs {
             (What::Completions, Some(shell)) => vec![completions(shell)],
             (What::Completions, None) => return Err(Error::usage("completions need --shell")),
         };
-        Ok(GenerateOpts { pages, dir: self.output })
+        Ok(GenerateOpts {
+            pages,
+            dir: self.output,
+        })
     }
 }
 

@@ -91,9 +91,17 @@ mod tests {
         cmd.clone().debug_assert();
         for sub in cmd.get_subcommands().filter(|s| s.get_name() != "help") {
             for arg in sub.get_arguments() {
-                assert!(arg.get_help().is_some(), "{} {}", sub.get_name(), arg.get_id());
+                assert!(
+                    arg.get_help().is_some(),
+                    "{} {}",
+                    sub.get_name(),
+                    arg.get_id()
+                );
             }
-            let after = sub.get_after_help().map(|s| s.to_string()).unwrap_or_default();
+            let after = sub
+                .get_after_help()
+                .map(|s| s.to_string())
+                .unwrap_or_default();
             assert!(after.contains("Examples:"), "{}", sub.get_name());
         }
     }
@@ -101,9 +109,13 @@ mod tests {
     #[test]
     fn a_device_list_and_times_arrive_in_the_plain_options() {
         let cli = Cli::try_parse_from([
-            "blkan", "stats", "--dev", "8,0", "--dev", "sdb", "--from", "-0.5", "--by", "comm,op", "--csv", "t.gz",
+            "blkan", "stats", "--dev", "8,0", "--dev", "sdb", "--from", "-0.5", "--by", "comm,op",
+            "--csv", "t.gz",
         ]);
-        let Ok(Cli { command: Command::Stats(a) }) = cli else {
+        let Ok(Cli {
+            command: Command::Stats(a),
+        }) = cli
+        else {
             panic!("{cli:?}");
         };
         let o = a.opts();

@@ -12,8 +12,16 @@ use crate::units::Nanos;
 /// # Errors
 /// What was expected.
 pub fn time(s: &str) -> Result<Nanos, String> {
-    let units = [("ns", 1), ("us", 1_000), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
-    let found = units.iter().find_map(|(u, per)| Some((s.strip_suffix(u)?, *per)));
+    let units = [
+        ("ns", 1),
+        ("us", 1_000),
+        ("µs", 1_000),
+        ("ms", 1_000_000),
+        ("s", 1_000_000_000),
+    ];
+    let found = units
+        .iter()
+        .find_map(|(u, per)| Some((s.strip_suffix(u)?, *per)));
     let (digits, per) = found.unwrap_or((s, 1_000_000_000));
     // Seconds are read exactly to the nanosecond; smaller units are seconds with the point moved, so that nothing is
     // ever rounded by a float.
@@ -54,9 +62,15 @@ pub fn size(s: &str) -> Result<u64, String> {
         ("TB", 1_000_000_000_000),
         ("B", 1),
     ];
-    let found = units.iter().find_map(|(u, per)| Some((s.strip_suffix(u)?, *per)));
+    let found = units
+        .iter()
+        .find_map(|(u, per)| Some((s.strip_suffix(u)?, *per)));
     let (digits, per) = found.unwrap_or((s, 1));
-    let n = digits.trim().parse::<u64>().ok().and_then(|n| n.checked_mul(per));
+    let n = digits
+        .trim()
+        .parse::<u64>()
+        .ok()
+        .and_then(|n| n.checked_mul(per));
     n.filter(|n| *n > 0)
         .ok_or_else(|| format!("expected a size like 1900000000000 or 1900GB, found '{s}'"))
 }
@@ -67,8 +81,14 @@ pub fn size(s: &str) -> Result<u64, String> {
 /// What was expected.
 pub fn capacity(s: &str) -> Result<Capacity, String> {
     match s.split_once('=') {
-        Some((dev, bytes)) => Ok(Capacity { dev: Some(device(dev)?), bytes: size(bytes)? }),
-        None => Ok(Capacity { dev: None, bytes: size(s)? }),
+        Some((dev, bytes)) => Ok(Capacity {
+            dev: Some(device(dev)?),
+            bytes: size(bytes)?,
+        }),
+        None => Ok(Capacity {
+            dev: None,
+            bytes: size(s)?,
+        }),
     }
 }
 
@@ -82,9 +102,13 @@ pub fn device(s: &str) -> Result<DevSpec, String> {
         return Ok(DevSpec::Number(d));
     }
     let s = s.strip_prefix("/dev/").unwrap_or(s);
-    let numeric = s.bytes().all(|b| b.is_ascii_digit() || b == b',' || b == b':');
+    let numeric = s
+        .bytes()
+        .all(|b| b.is_ascii_digit() || b == b',' || b == b':');
     if s.is_empty() || numeric || s.contains(',') {
-        return Err(format!("expected a device like 259,0 or nvme0n1, found '{s}'"));
+        return Err(format!(
+            "expected a device like 259,0 or nvme0n1, found '{s}'"
+        ));
     }
     Ok(DevSpec::Name(s.to_string()))
 }
@@ -119,7 +143,11 @@ pub fn devices(s: &str) -> Result<Vec<DevSpec>, String> {
 /// What was expected.
 pub fn rwbs(s: &str) -> Result<Rwbs, String> {
     let ok = !s.is_empty() && s.len() <= 8 && s.bytes().all(|b| b.is_ascii_alphabetic());
-    if ok { Ok(Rwbs::new(s.as_bytes())) } else { Err(format!("expected letters like WS or FF, found '{s}'")) }
+    if ok {
+        Ok(Rwbs::new(s.as_bytes()))
+    } else {
+        Err(format!("expected letters like WS or FF, found '{s}'"))
+    }
 }
 
 /// An operation's word.
@@ -145,7 +173,11 @@ pub fn key(s: &str) -> Result<Key, String> {
         "pid" => Key::Pid,
         "cpu" => Key::Cpu,
         "size" => Key::Size,
-        _ => return Err(format!("expected rwbs, dev, op, comm, pid, cpu or size, found '{s}'")),
+        _ => {
+            return Err(format!(
+                "expected rwbs, dev, op, comm, pid, cpu or size, found '{s}'"
+            ));
+        }
     })
 }
 
@@ -171,7 +203,10 @@ mod tests {
         let n = |a, b| DevSpec::Number(DevId::new(a, b));
         assert_eq!(devices("259,0"), Ok(vec![n(259, 0)]));
         assert_eq!(devices("259,0,8,16"), Ok(vec![n(259, 0), n(8, 16)]));
-        assert_eq!(devices("259:0,sda"), Ok(vec![n(259, 0), DevSpec::Name("sda".into())]));
+        assert_eq!(
+            devices("259:0,sda"),
+            Ok(vec![n(259, 0), DevSpec::Name("sda".into())])
+        );
         assert_eq!(devices("/dev/sda"), Ok(vec![DevSpec::Name("sda".into())]));
         assert!(devices("259").is_err() && devices("9999,0").is_err() && devices("").is_err());
     }

@@ -3,12 +3,11 @@
 use super::rows::{Of, run};
 use super::{Done, RowOpts};
 use crate::error::Result;
-use crate::present::rows;
 
 /// Writes every one of the trace's bios as a row.
 ///
 /// # Errors
 /// Unreadable input or output.
 pub fn bios(o: &RowOpts) -> Result<Done> {
-    run(Of::Bios, &rows::BIOS, o)
+    run(Of::Bios, o)
 }

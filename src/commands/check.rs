@@ -44,12 +44,28 @@ pub fn check(o: &CheckOpts) -> Result<Done> {
 
 fn report(o: &CheckOpts, f: &Finished, totals: &BlkparseTotals) -> CheckReport {
     let inputs: Vec<CheckInput> = f.reports.iter().map(check_input).collect();
-    let devices: Vec<CheckDevice> = f.tracker.devices.iter().map(|d| device(d, f, totals)).collect();
+    let devices: Vec<CheckDevice> = f
+        .tracker
+        .devices
+        .iter()
+        .map(|d| device(d, f, totals))
+        .collect();
     let facts: Vec<_> = devices.iter().map(CheckDevice::facts).collect();
     let plain: Vec<_> = inputs.iter().map(|i| i.input.clone()).collect();
-    let quality = quality::judge(&plain, &facts);
+    let mut quality = quality::judge(&plain, &facts);
     let missing = quality::missing(&facts);
     let (summary, summary_note) = summary(o, f, totals);
+    let differ = summary
+        .iter()
+        .flat_map(|c| &c.rows)
+        .filter(|r| !r.ok)
+        .count();
+    if differ > 0 {
+        quality.add_care(
+            "summary_differs",
+            format!("{differ} numbers of blkparse's own summary differ from its lines"),
+        );
+    }
     let (start, end) = f.tracker.span.map_or((0, 0), |(a, b)| (a.0, b.0));
     CheckReport {
         schema: "blkan.check/1",
@@ -69,7 +85,11 @@ fn check_input(r: &ImportReport) -> CheckInput {
     let damage = r.defects.iter().map(|(k, c)| DefectRow {
         kind: k.name(),
         n: c.n,
-        first: c.first.iter().map(|(line, text)| (*line, shown(text))).collect(),
+        first: c
+            .first
+            .iter()
+            .map(|(line, text)| (*line, shown(text)))
+            .collect(),
         remedy: k.remedy(),
     });
     CheckInput {
@@ -116,17 +136,41 @@ fn account(a: &Account) -> AccountRow {
 }
 
 /// blkparse's summary against our counts, or why there is nothing to compare.
-fn summary(o: &CheckOpts, f: &Finished, totals: &BlkparseTotals) -> (Vec<Comparison>, Option<&'static str>) {
-    let printed: Vec<Vec<SummaryDevice>> = f.reports.iter().map(open::summary).filter(|s| !s.is_empty()).collect();
+fn summary(
+    o: &CheckOpts,
+    f: &Finished,
+    totals: &BlkparseTotals,
+) -> (Vec<Comparison>, Option<&'static str>) {
+    let printed: Vec<Vec<SummaryDevice>> = f
+        .reports
+        .iter()
+        .map(open::summary)
+        .filter(|s| !s.is_empty())
+        .collect();
     let one = match printed.as_slice() {
-        [] => return (Vec::new(), Some("the input does not end with a summary of blkparse")),
+        [] => {
+            return (
+                Vec::new(),
+                Some("the input does not end with a summary of blkparse"),
+            );
+        }
         [one] if f.reports.len() == 1 => one,
-        _ => return (Vec::new(), Some("several inputs: a summary covers one of them only")),
+        _ => {
+            return (
+                Vec::new(),
+                Some("several inputs: a summary covers one of them only"),
+            );
+        }
     };
     if o.window.cuts_time() {
-        return (Vec::new(), Some("--from and --to: the summary covers the whole trace"));
+        return (
+            Vec::new(),
+            Some("--from and --to: the summary covers the whole trace"),
+        );
     }
-    let kept = |dev: Option<DevId>| o.window.devs.is_empty() || dev.is_some_and(|d| totals.device(d).is_some());
+    let kept = |dev: Option<DevId>| {
+        o.window.devs.is_empty() || dev.is_some_and(|d| totals.device(d).is_some())
+    };
     let compared = one.iter().filter_map(|s| {
         let by_name = || f.names.iter().find(|(_, n)| **n == s.name).map(|(d, _)| *d);
         let dev = s.dev.or_else(by_name).or_else(|| s.name.parse().ok());

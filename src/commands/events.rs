@@ -3,12 +3,11 @@
 use super::rows::{Of, run};
 use super::{Done, RowOpts};
 use crate::error::Result;
-use crate::present::rows;
 
 /// Writes every one of the trace's events as a row.
 ///
 /// # Errors
 /// Unreadable input or output.
 pub fn events(o: &RowOpts) -> Result<Done> {
-    run(Of::Events, &rows::EVENTS, o)
+    run(Of::Events, o)
 }

@@ -12,7 +12,10 @@ pub struct Picker {
 impl Picker {
     /// A picker.
     pub fn new(filter: Filter) -> Picker {
-        Picker { filter, names: Vec::new() }
+        Picker {
+            filter,
+            names: Vec::new(),
+        }
     }
 
     /// Learns names. Ids never change their name.
@@ -52,7 +55,11 @@ mod tests {
     fn every_given_condition_must_hold() {
         let mut t = CommTable::default();
         let (fio, kw) = (t.intern(b"fio"), t.intern(b"kworker/0:1"));
-        let mut p = Picker::new(Filter { op: vec![Op::Write], comm: vec!["fio".into()], ..Filter::default() });
+        let mut p = Picker::new(Filter {
+            op: vec![Op::Write],
+            comm: vec!["fio".into()],
+            ..Filter::default()
+        });
         p.learn(&t);
         assert!(p.pass(Rwbs::new(b"FWS"), 1, fio));
         assert!(!p.pass(Rwbs::new(b"RA"), 1, fio));

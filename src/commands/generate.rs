@@ -29,16 +29,18 @@ pub struct GenerateOpts {
 pub fn generate(o: &GenerateOpts) -> Result<Done> {
     let Some(dir) = &o.dir else {
         let mut out = Output::new(&OutputOpts::default());
-        for page in o.pages.first() {
+        if let Some(page) = o.pages.first() {
             out.write(&page.content)?;
         }
         out.finish()?;
         return Ok(Done::Sound);
     };
-    std::fs::create_dir_all(dir).map_err(|e| Error::io(Some(dir), "cannot create the directory", e))?;
+    std::fs::create_dir_all(dir)
+        .map_err(|e| Error::io(Some(dir), "cannot create the directory", e))?;
     for page in &o.pages {
         let path = dir.join(&page.name);
-        std::fs::write(&path, &page.content).map_err(|e| Error::io(Some(&path), "cannot write", e))?;
+        std::fs::write(&path, &page.content)
+            .map_err(|e| Error::io(Some(&path), "cannot write", e))?;
     }
     Ok(Done::Sound)
 }

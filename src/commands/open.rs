@@ -24,7 +24,10 @@ pub struct QueueDevice {
 ///
 /// # Errors
 /// A template or script that cannot be understood.
-pub fn read_options(o: &InputOpts, progress: Option<Arc<dyn Fn(u64) + Send + Sync>>) -> Result<ReadOptions> {
+pub fn read_options(
+    o: &InputOpts,
+    progress: Option<Arc<dyn Fn(u64) + Send + Sync>>,
+) -> Result<ReadOptions> {
     Ok(ReadOptions {
         format: o.format.clone(),
         custom: custom_reader(o)?,

@@ -16,18 +16,25 @@ pub struct Output {
 impl Output {
     /// stdout, or the file of `-o`.
     pub fn new(o: &OutputOpts) -> Output {
-        Output { to: None, path: o.file.clone() }
+        Output {
+            to: None,
+            path: o.file.clone(),
+        }
     }
 
     fn open(&mut self) -> Result<&mut BufWriter<Box<dyn Write>>> {
         if self.to.is_none() {
             let to: Box<dyn Write> = match &self.path {
-                Some(p) => Box::new(File::create(p).map_err(|e| Error::io(Some(p), "cannot write", e))?),
+                Some(p) => {
+                    Box::new(File::create(p).map_err(|e| Error::io(Some(p), "cannot write", e))?)
+                }
                 None => Box::new(io::stdout().lock()),
             };
             self.to = Some(BufWriter::with_capacity(1 << 16, to));
         }
-        self.to.as_mut().ok_or_else(|| Error::new(Kind::Io, "no output"))
+        self.to
+            .as_mut()
+            .ok_or_else(|| Error::new(Kind::Io, "no output"))
     }
 
     /// Writes all of it.

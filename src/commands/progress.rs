@@ -20,10 +20,18 @@ impl Progress {
     pub fn new(input: &InputOpts, output: &OutputOpts) -> Progress {
         let wanted = !output.quiet && std::io::stderr().is_terminal();
         // Rows on a terminal would tangle with a bar.
-        let free = output.file.is_some() || !std::io::stdout().is_terminal() || output.rows == super::Rows::Text;
-        let sizes = input.traces.iter().map(|p| std::fs::metadata(p).map(|m| m.len()));
+        let free = output.file.is_some()
+            || !std::io::stdout().is_terminal()
+            || output.rows == super::Rows::Text;
+        let sizes = input
+            .traces
+            .iter()
+            .map(|p| std::fs::metadata(p).map(|m| m.len()));
         let total = sizes.sum::<Result<u64, _>>().unwrap_or(0);
-        Progress { bar: (wanted && free).then(Arc::default), total }
+        Progress {
+            bar: (wanted && free).then(Arc::default),
+            total,
+        }
     }
 
     /// What the reader calls with the bytes read so far.
@@ -48,9 +56,17 @@ impl Progress {
 
 fn new_bar(total: u64) -> ProgressBar {
     let known = total > 0;
-    let bar = if known { ProgressBar::new(total) } else { ProgressBar::no_length() };
+    let bar = if known {
+        ProgressBar::new(total)
+    } else {
+        ProgressBar::no_length()
+    };
     bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(8));
-    let template = if known { "{bar:40} {percent:>3} %  {bytes}  {eta}" } else { "{spinner} {bytes}" };
+    let template = if known {
+        "{bar:40} {percent:>3} %  {bytes}  {eta}"
+    } else {
+        "{spinner} {bytes}"
+    };
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style.progress_chars("━╸ "));
     }

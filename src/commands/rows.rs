@@ -7,7 +7,7 @@ use super::{Done, RowOpts, Rows, warnings};
 use crate::error::{Error, Result};
 use crate::event::{BlockEvent, CommTable};
 use crate::lifecycle::{Bio, Request, Sink};
-use crate::present::rows::{Row, Table, bio_row, event_row, request_row};
+use crate::present::rows::{AsRow, BioRow, EventRow, RequestRow, Row};
 use crate::present::{csv, json};
 
 /// Which rows are wanted.
@@ -23,9 +23,13 @@ pub enum Of {
 
 struct RowSink {
     of: Of,
-    table: &'static Table,
-    how: Rows,
     picker: Picker,
+    rows: Writer,
+}
+
+/// Rows on their way out.
+struct Writer {
+    how: Rows,
     row: Row,
     buffer: Vec<u8>,
     out: Output,
@@ -36,40 +40,54 @@ struct RowSink {
 ///
 /// # Errors
 /// Unreadable input or output.
-pub fn run(of: Of, table: &'static Table, o: &RowOpts) -> Result<Done> {
-    let mut sink = RowSink {
-        of,
-        table,
+pub fn run(of: Of, o: &RowOpts) -> Result<Done> {
+    let mut rows = Writer {
         how: o.output.rows,
-        picker: Picker::new(o.filter.clone()),
         row: Row::default(),
         buffer: Vec::with_capacity(1 << 16),
         out: Output::new(&o.output),
         failed: None,
     };
-    sink.head();
+    match of {
+        Of::Events => rows.head::<EventRow<'_>>(),
+        Of::Requests => rows.head::<RequestRow<'_>>(),
+        Of::Bios => rows.head::<BioRow<'_>>(),
+    }
+    let mut sink = RowSink {
+        of,
+        picker: Picker::new(o.filter.clone()),
+        rows,
+    };
     let finished = session::run(&o.input, &o.window, &o.output, &mut sink)?;
-    sink.batch_done()?;
-    sink.out.finish()?;
+    sink.rows.out.finish()?;
     warnings::warn(&finished, &o.output);
-    Ok(if o.output.strict && finished.damaged() { Done::Damaged } else { Done::Sound })
+    Ok(if o.output.strict && finished.damaged() {
+        Done::Damaged
+    } else {
+        Done::Sound
+    })
 }
 
-impl RowSink {
-    fn head(&mut self) {
+impl Writer {
+    fn head<R: AsRow>(&mut self) {
         match self.how {
-            Rows::Csv => csv::line(self.table.columns.iter().copied(), &mut self.buffer),
-            Rows::Text => self.buffer.extend_from_slice(self.table.text_head().as_bytes()),
+            Rows::Csv => csv::line(R::COLUMNS.iter().copied(), &mut self.buffer),
+            Rows::Text => self.buffer.extend_from_slice(R::head().as_bytes()),
             Rows::Json => {}
         }
     }
 
-    /// Writes the filled row.
-    fn put(&mut self) {
+    fn put<R: AsRow>(&mut self, r: &R) {
         match self.how {
-            Rows::Csv => csv::row(&self.row, &mut self.buffer),
-            Rows::Json => json::row(self.table, &self.row, &mut self.buffer),
-            Rows::Text => self.table.text_row(&self.row, &mut self.buffer),
+            Rows::Text => r.text(&mut self.buffer),
+            Rows::Csv => {
+                r.fill(&mut self.row);
+                csv::row(&self.row, &mut self.buffer);
+            }
+            Rows::Json => {
+                r.fill(&mut self.row);
+                json::row(R::COLUMNS, &self.row, &mut self.buffer);
+            }
         }
         // Requests still open at the end come all at once: a batch may hold any number of rows.
         if self.buffer.len() >= 1 << 20 {
@@ -89,22 +107,28 @@ impl RowSink {
 impl Sink for RowSink {
     fn event(&mut self, ev: &BlockEvent) {
         if self.of == Of::Events && self.picker.pass(ev.rwbs, ev.pid, ev.comm) {
-            event_row(ev, self.picker.name(ev.comm), &mut self.row);
-            self.put();
+            self.rows.put(&EventRow {
+                ev,
+                comm: self.picker.name(ev.comm),
+            });
         }
     }
 
     fn bio(&mut self, b: &Bio) {
         if self.of == Of::Bios && self.picker.pass(b.rwbs, b.pid, b.comm) {
-            bio_row(b, self.picker.name(b.comm), &mut self.row);
-            self.put();
+            self.rows.put(&BioRow {
+                bio: b,
+                comm: self.picker.name(b.comm),
+            });
         }
     }
 
     fn request(&mut self, r: &Request) {
         if self.of == Of::Requests && self.picker.pass(r.rwbs, r.pid, r.comm) {
-            request_row(r, self.picker.name(r.comm), &mut self.row);
-            self.put();
+            self.rows.put(&RequestRow {
+                rq: r,
+                comm: self.picker.name(r.comm),
+            });
         }
     }
 }
@@ -115,7 +139,7 @@ impl Consumer for RowSink {
     }
 
     fn batch_done(&mut self) -> Result<()> {
-        self.spill();
-        self.failed.take().map_or(Ok(()), Err)
+        self.rows.spill();
+        self.rows.failed.take().map_or(Ok(()), Err)
     }
 }

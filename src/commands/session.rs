@@ -106,7 +106,13 @@ pub fn run<C: Consumer>(
     let devs: Vec<DevId> = tracker.devices.iter().map(|d| d.dev).collect();
     let names = all_names(&meta, &queue, &devs);
     let capacity = capacities(input, &queue, &devs, &names)?;
-    Ok(Finished { tracker, reports: trace.reports(), meta, names, capacity })
+    Ok(Finished {
+        tracker,
+        reports: trace.reports(),
+        meta,
+        names,
+        capacity,
+    })
 }
 
 fn pass<C: Consumer>(
@@ -116,7 +122,10 @@ fn pass<C: Consumer>(
     progress: &Progress,
     consumer: &mut C,
 ) -> Result<(Trace, TrackerReport)> {
-    let mut trace = Trace::open(&input.traces, &open::read_options(input, progress.callback())?)?;
+    let mut trace = Trace::open(
+        &input.traces,
+        &open::read_options(input, progress.callback())?,
+    )?;
     let mut tracker = Tracker::new(trace.meta().fields);
     let mut batch: Vec<BlockEvent> = Vec::new();
     let mut gate: Option<Gate> = None;
@@ -173,7 +182,9 @@ impl Gate {
     #[inline]
     fn open(&self, ev: &BlockEvent) -> bool {
         let t = ev.time.0;
-        (self.devs.is_empty() || self.devs.contains(&ev.dev)) && t >= self.from && (t < self.to || self.to == i64::MAX)
+        (self.devs.is_empty() || self.devs.contains(&ev.dev))
+            && t >= self.from
+            && (t < self.to || self.to == i64::MAX)
     }
 }
 
@@ -188,10 +199,19 @@ fn resolve(
     let by_trace = known.iter().find(|(_, n)| *n == name).map(|(d, _)| *d);
     let by_queue = queue.iter().find(|q| q.name == name).and_then(|q| q.dev);
     by_trace.or(by_queue).ok_or_else(|| {
-        let met: BTreeSet<DevId> = head.iter().map(|e| e.dev).filter(|d| *d != DevId::NONE).collect();
+        let met: BTreeSet<DevId> = head
+            .iter()
+            .map(|e| e.dev)
+            .filter(|d| *d != DevId::NONE)
+            .collect();
         let met: Vec<String> = met.iter().map(DevId::to_string).collect();
-        Error::usage(format!("--dev {name}: this trace does not tell which number that device has"))
-            .hint(format!("give MAJ,MIN instead (the trace begins with {})", met.join(" and ")))
+        Error::usage(format!(
+            "--dev {name}: this trace does not tell which number that device has"
+        ))
+        .hint(format!(
+            "give MAJ,MIN instead (the trace begins with {})",
+            met.join(" and ")
+        ))
     })
 }
 
@@ -223,13 +243,25 @@ impl Seen {
         }
         let Some((a, b)) = self.span else {
             let paths: Vec<String> = trace.reports().into_iter().map(|r| r.path).collect();
-            return Err(Error::new(Kind::Format, format!("no block-layer event in {}", paths.join(", ")))
-                .hint("was the recorder started before the I/O, and stopped after it?"));
+            return Err(Error::new(
+                Kind::Format,
+                format!("no block-layer event in {}", paths.join(", ")),
+            )
+            .hint("was the recorder started before the I/O, and stopped after it?"));
         };
         let devs: Vec<String> = self.devs.iter().map(DevId::to_string).collect();
         let (a, b) = (Nanos(a), Nanos(b));
-        Err(Error::new(Kind::Format, format!("none of {} events is of the given devices and times", self.left))
-            .hint(format!("the trace holds devices {} and times from {a} to {b} s", devs.join(" "))))
+        Err(Error::new(
+            Kind::Format,
+            format!(
+                "none of {} events is of the given devices and times",
+                self.left
+            ),
+        )
+        .hint(format!(
+            "the trace holds devices {} and times from {a} to {b} s",
+            devs.join(" ")
+        )))
     }
 }
 
@@ -278,7 +310,10 @@ fn capacities(
             }
             Some(DevSpec::Name(n)) => {
                 let dev = names.iter().find(|(_, have)| *have == n).map(|(d, _)| *d);
-                let unknown = || Error::usage(format!("--capacity: no device named {n} in this trace")).hint("give MAJ,MIN");
+                let unknown = || {
+                    Error::usage(format!("--capacity: no device named {n} in this trace"))
+                        .hint("give MAJ,MIN")
+                };
                 out.insert(dev.ok_or_else(unknown)?, c.bytes);
             }
         }
@@ -297,13 +332,24 @@ mod tests {
         let e = resolve("sda", &BTreeMap::new(), &[], &head).unwrap_err();
         assert_eq!(e.exit_code(), 2);
         assert!(e.to_string().contains("259,0"), "{e}");
-        let q = QueueDevice { name: "sda".into(), dev: Some(DevId::new(8, 0)), capacity: None };
-        assert_eq!(resolve("sda", &BTreeMap::new(), &[q], &head).ok(), Some(DevId::new(8, 0)));
+        let q = QueueDevice {
+            name: "sda".into(),
+            dev: Some(DevId::new(8, 0)),
+            capacity: None,
+        };
+        assert_eq!(
+            resolve("sda", &BTreeMap::new(), &[q], &head).ok(),
+            Some(DevId::new(8, 0))
+        );
     }
 
     #[test]
     fn a_lone_snapshot_belongs_to_a_lone_device() {
-        let q = QueueDevice { name: "nvme0n1".into(), dev: None, capacity: Some(7) };
+        let q = QueueDevice {
+            name: "nvme0n1".into(),
+            dev: None,
+            capacity: Some(7),
+        };
         let devs = [DevId::new(259, 0)];
         let input = InputOpts::default();
         let one = capacities(&input, std::slice::from_ref(&q), &devs, &BTreeMap::new());
@@ -314,9 +360,16 @@ mod tests {
 
     #[test]
     fn the_window_is_half_open() {
-        let g = Gate { devs: vec![DevId::new(8, 0)], from: 10, to: 20 };
+        let g = Gate {
+            devs: vec![DevId::new(8, 0)],
+            from: 10,
+            to: 20,
+        };
         let ev = |t, d| BlockEvent::new(Nanos(t), d, Action::Queue);
-        let got: Vec<bool> = [9, 10, 19, 20].iter().map(|t| g.open(&ev(*t, DevId::new(8, 0)))).collect();
+        let got: Vec<bool> = [9, 10, 19, 20]
+            .iter()
+            .map(|t| g.open(&ev(*t, DevId::new(8, 0))))
+            .collect();
         assert_eq!(got, [false, true, true, false]);
         assert!(!g.open(&ev(15, DevId::new(8, 1))));
     }

@@ -34,7 +34,11 @@ pub fn stats(o: &StatsOpts) -> Result<Done> {
     let mut out = Output::new(&o.output);
     out.write(&render(&report, o)?)?;
     out.finish()?;
-    Ok(if o.output.strict && damaged { Done::Damaged } else { Done::Sound })
+    Ok(if o.output.strict && damaged {
+        Done::Damaged
+    } else {
+        Done::Sound
+    })
 }
 
 fn report(collector: Collector, f: Finished) -> StatsReport {

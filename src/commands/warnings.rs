@@ -24,7 +24,11 @@ pub fn lines(r: &ImportReport) -> Vec<String> {
     out.extend(damaged_lines(r));
     for kind in [Defect::TruncatedStream, Defect::CorruptStream] {
         if r.defects.contains_key(&kind) {
-            let what = if kind == Defect::TruncatedStream { "ends too early" } else { "is damaged" };
+            let what = if kind == Defect::TruncatedStream {
+                "ends too early"
+            } else {
+                "is damaged"
+            };
             out.push(format!(
                 "warning: {}: the {} stream {what} after {} events; {}",
                 r.path,
@@ -53,12 +57,23 @@ pub fn lines(r: &ImportReport) -> Vec<String> {
 }
 
 fn damaged_lines(r: &ImportReport) -> Option<String> {
-    let of_lines = |k: &Defect| !matches!(k, Defect::TruncatedStream | Defect::CorruptStream | Defect::Lost);
+    let of_lines = |k: &Defect| {
+        !matches!(
+            k,
+            Defect::TruncatedStream | Defect::CorruptStream | Defect::Lost
+        )
+    };
     let kinds: Vec<_> = r.defects.iter().filter(|(k, _)| of_lines(k)).collect();
     let total: u64 = kinds.iter().map(|(_, c)| c.n).sum();
-    let first = kinds.iter().flat_map(|(k, c)| c.first.iter().map(move |f| (f, **k))).min();
+    let first = kinds
+        .iter()
+        .flat_map(|(k, c)| c.first.iter().map(move |f| (f, **k)))
+        .min();
     let ((line, text), kind) = first?;
-    let list: Vec<String> = kinds.iter().map(|(k, c)| format!("{} {}", k.name(), human_count(c.n))).collect();
+    let list: Vec<String> = kinds
+        .iter()
+        .map(|(k, c)| format!("{} {}", k.name(), human_count(c.n)))
+        .collect();
     let many = if total == 1 { "line" } else { "lines" };
     Some(format!(
         "warning: {}: {} damaged {many} ({}); first at line {line}: '{}'; {}",
@@ -74,7 +89,11 @@ fn damaged_lines(r: &ImportReport) -> Option<String> {
 pub fn shown(text: &str) -> String {
     let clean = |c: char| if c.is_control() { '·' } else { c };
     let short: String = text.chars().take(60).map(clean).collect();
-    if text.chars().nth(60).is_some() { short + "…" } else { short }
+    if text.chars().nth(60).is_some() {
+        short + "…"
+    } else {
+        short
+    }
 }
 
 #[cfg(test)]
@@ -83,7 +102,12 @@ mod tests {
 
     #[test]
     fn a_warning_counts_names_the_first_place_and_the_remedy() {
-        let mut r = ImportReport { path: "trace.txt".into(), compression: "gzip", events: 1200, ..Default::default() };
+        let mut r = ImportReport {
+            path: "trace.txt".into(),
+            compression: "gzip",
+            events: 1200,
+            ..Default::default()
+        };
         r.defect(Defect::BadTime, 200, b"  8,0 x\x1b[31m");
         r.defect(Defect::CutLine, 123, b"  8,0    0");
         r.defect(Defect::CutLine, 300, b"  8,0");

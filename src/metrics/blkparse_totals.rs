@@ -134,7 +134,10 @@ pub struct DeviceTotals {
 
 impl Default for DeviceTotals {
     fn default() -> Self {
-        DeviceTotals { cells: Default::default(), actions: [0; Action::ALL.len()] }
+        DeviceTotals {
+            cells: Default::default(),
+            actions: [0; Action::ALL.len()],
+        }
     }
 }
 
@@ -161,7 +164,8 @@ impl DeviceTotals {
             Action::Issue => pick(Total::Dispatches, Total::PcDispatches),
             Action::Complete | Action::BioComplete => pick(Total::Completed, Total::PcCompleted),
             Action::Requeue => {
-                self.cell(pick(Total::Dispatches, Total::PcDispatches), write).take_bytes(ev.bytes);
+                self.cell(pick(Total::Dispatches, Total::PcDispatches), write)
+                    .take_bytes(ev.bytes);
                 pick(Total::Requeued, Total::PcRequeued)
             }
             Action::BackMerge | Action::FrontMerge | Action::RqMerge if !pc => Total::Merges,
@@ -221,19 +225,31 @@ pub struct Comparison {
 }
 
 /// Compares one device's summary with the counts of its events (`None`: it has no event in the trace).
-pub fn compare(s: &SummaryDevice, counted: Option<&DeviceTotals>, input_damaged: bool) -> Comparison {
+pub fn compare(
+    s: &SummaryDevice,
+    counted: Option<&DeviceTotals>,
+    input_damaged: bool,
+) -> Comparison {
     let zero = DeviceTotals::default();
     let t = counted.unwrap_or(&zero);
-    let mut rows: Vec<ComparedRow> = s.rows.iter().map(|r| compare_row(r, t, input_damaged)).collect();
+    let mut rows: Vec<ComparedRow> = s
+        .rows
+        .iter()
+        .map(|r| compare_row(r, t, input_damaged))
+        .collect();
     if let Some((io, timer)) = s.unplugs {
-        for (row, printed, action) in
-            [("IO unplugs", io, Action::Unplug), ("Timer unplugs", timer, Action::UnplugTimer)]
-        {
+        for (row, printed, action) in [
+            ("IO unplugs", io, Action::Unplug),
+            ("Timer unplugs", timer, Action::UnplugTimer),
+        ] {
             let counted = t.actions(action);
             let ok = counted == printed;
             rows.push(ComparedRow {
                 row,
-                printed: Scaled { value: printed, unit: 1 },
+                printed: Scaled {
+                    value: printed,
+                    unit: 1,
+                },
                 counted,
                 printed_kib: None,
                 counted_kib: None,
@@ -242,7 +258,11 @@ pub fn compare(s: &SummaryDevice, counted: Option<&DeviceTotals>, input_damaged:
             });
         }
     }
-    Comparison { name: s.name.clone(), dev: s.dev, rows }
+    Comparison {
+        name: s.name.clone(),
+        dev: s.dev,
+        rows,
+    }
 }
 
 fn cause(input_damaged: bool) -> &'static str {
@@ -264,7 +284,10 @@ fn compare_row(r: &SummaryRow, t: &DeviceTotals, input_damaged: bool) -> Compare
     let (ok, reason) = match (count_ok, kib_ok || whole_ok) {
         (true, true) if kib_ok => (true, None),
         (true, true) => (true, Some("this blkparse keeps the parts of a KiB")),
-        (false, _) if slip => (true, Some("blkparse prints its ordinary writes in this row")),
+        (false, _) if slip => (
+            true,
+            Some("blkparse prints its ordinary writes in this row"),
+        ),
         _ => (false, Some(cause(input_damaged))),
     };
     ComparedRow {
@@ -295,7 +318,12 @@ mod tests {
 
     fn row(total: Total, write: bool, value: u64, kib: Option<u64>) -> SummaryRow {
         let one = |value| Scaled { value, unit: 1 };
-        SummaryRow { total, write, count: one(value), kib: kib.map(one) }
+        SummaryRow {
+            total,
+            write,
+            count: one(value),
+            kib: kib.map(one),
+        }
     }
 
     fn counted(events: &[BlockEvent]) -> BlkparseTotals {
@@ -342,7 +370,10 @@ mod tests {
         d.flags = BlockEvent::PASSTHROUGH;
         let t = counted(&[d]);
         let s = SummaryDevice {
-            rows: vec![row(Total::Dispatches, false, 0, Some(0)), row(Total::PcDispatches, false, 1, Some(0))],
+            rows: vec![
+                row(Total::Dispatches, false, 0, Some(0)),
+                row(Total::PcDispatches, false, 1, Some(0)),
+            ],
             ..SummaryDevice::default()
         };
         assert!(compare(&s, t.device(DEV), false).rows.iter().all(|r| r.ok));
@@ -350,7 +381,10 @@ mod tests {
 
     #[test]
     fn big_numbers_are_compared_in_the_printed_unit() {
-        let printed = Scaled { value: 3910, unit: 1000 };
+        let printed = Scaled {
+            value: 3910,
+            unit: 1000,
+        };
         assert!(printed.shows(3_910_000) && printed.shows(3_910_999));
         assert!(!printed.shows(3_911_000) && !printed.shows(3_909_999));
     }
@@ -358,10 +392,16 @@ mod tests {
     #[test]
     fn a_true_difference_is_told_with_its_likely_cause() {
         let t = counted(&[ev(Action::Queue, b"W", 4096)]);
-        let s = SummaryDevice { rows: vec![row(Total::Queued, true, 2, Some(8))], ..SummaryDevice::default() };
+        let s = SummaryDevice {
+            rows: vec![row(Total::Queued, true, 2, Some(8))],
+            ..SummaryDevice::default()
+        };
         let r = &compare(&s, t.device(DEV), true).rows[0];
         assert!(!r.ok);
-        assert_eq!(r.reason, Some("blkparse counted lines that are damaged or cut off in this file"));
+        assert_eq!(
+            r.reason,
+            Some("blkparse counted lines that are damaged or cut off in this file")
+        );
         assert_eq!((r.counted, r.counted_kib), (1, Some(4)));
     }
 }

@@ -51,6 +51,14 @@ pub struct Quality {
     pub reasons: Vec<Reason>,
 }
 
+impl Quality {
+    /// Adds a reason for care that only `check` can find.
+    pub fn add_care(&mut self, code: &'static str, text: String) {
+        self.reasons.push(care(code, text));
+        self.verdict = self.verdict.max(Verdict::UsableWithCare);
+    }
+}
+
 /// What the verdict looks at of a device.
 pub struct DeviceFacts<'a> {
     /// Device.
@@ -108,7 +116,11 @@ fn facts(d: &Device) -> DeviceFacts<'_> {
     DeviceFacts {
         dev: d.dev,
         bio_based: d.kind == "bio",
-        events: d.events.iter().map(|(a, by)| (*a, by.values().sum())).collect(),
+        events: d
+            .events
+            .iter()
+            .map(|(a, by)| (*a, by.values().sum()))
+            .collect(),
         ledger: &d.ledger,
         losses: &d.losses,
     }
@@ -120,26 +132,47 @@ pub fn judge(inputs: &[Input], devices: &[DeviceFacts<'_>]) -> Quality {
     for i in inputs {
         judge_input(i, &mut reasons);
     }
-    if devices.iter().all(|d| d.events.keys().all(|a| matches!(*a, "P" | "U" | "UT"))) {
-        reasons.push(unusable("no_io", "no event of a bio or a request".to_string()));
+    if devices
+        .iter()
+        .all(|d| d.events.keys().all(|a| matches!(*a, "P" | "U" | "UT")))
+    {
+        reasons.push(unusable(
+            "no_io",
+            "no event of a bio or a request".to_string(),
+        ));
     }
     for m in missing(devices).into_iter().filter(|m| m.event != "I") {
-        reasons.push(care("missing_events", format!("no {} events: {} unknown", m.event, m.unknown.join(", "))));
+        reasons.push(care(
+            "missing_events",
+            format!("no {} events: {} unknown", m.event, m.unknown.join(", ")),
+        ));
     }
     for d in devices {
         judge_device(d, &mut reasons);
     }
     reasons.sort_by_key(|r| std::cmp::Reverse(r.weight));
-    let verdict = reasons.iter().map(|r| r.weight).max().unwrap_or(Verdict::Complete);
+    let verdict = reasons
+        .iter()
+        .map(|r| r.weight)
+        .max()
+        .unwrap_or(Verdict::Complete);
     Quality { verdict, reasons }
 }
 
 fn care(code: &'static str, text: String) -> Reason {
-    Reason { code, weight: Verdict::UsableWithCare, text }
+    Reason {
+        code,
+        weight: Verdict::UsableWithCare,
+        text,
+    }
 }
 
 fn unusable(code: &'static str, text: String) -> Reason {
-    Reason { code, weight: Verdict::Unusable, text }
+    Reason {
+        code,
+        weight: Verdict::Unusable,
+        text,
+    }
 }
 
 /// `1 line`, `2 lines`.
@@ -149,29 +182,57 @@ fn some(n: u64, one: &str, many: &str) -> String {
 
 fn judge_input(i: &Input, out: &mut Vec<Reason>) {
     let of_stream = |k: &str| matches!(k, "truncated_stream" | "corrupt_stream");
-    let lines: u64 = i.defects.iter().filter(|(k, _)| !of_stream(k)).map(|(_, n)| n).sum();
+    let lines: u64 = i
+        .defects
+        .iter()
+        .filter(|(k, _)| !of_stream(k))
+        .map(|(_, n)| n)
+        .sum();
     if lines > i.events {
-        out.push(unusable("damage", format!("{} damaged, only {}", some(lines, "line", "lines"), some(i.events, "event", "events"))));
+        out.push(unusable(
+            "damage",
+            format!(
+                "{} damaged, only {}",
+                some(lines, "line", "lines"),
+                some(i.events, "event", "events")
+            ),
+        ));
     } else if lines > 0 {
         out.push(care("damage", some(lines, "damaged line", "damaged lines")));
     }
     if i.defects.keys().any(|k| of_stream(k)) {
-        out.push(care("stream", format!("{} ends too early or is damaged", i.path)));
+        out.push(care(
+            "stream",
+            format!("{} ends too early or is damaged", i.path),
+        ));
     }
     if let Some(n) = i.lost_events.filter(|n| *n > 0) {
-        out.push(care("lost_events", format!("the recorder lost {}", some(n, "event", "events"))));
+        out.push(care(
+            "lost_events",
+            format!("the recorder lost {}", some(n, "event", "events")),
+        ));
     }
     if i.late_events > 0 {
-        out.push(care("late_events", format!("{} out of order", some(i.late_events, "event", "events"))));
+        out.push(care(
+            "late_events",
+            format!("{} out of order", some(i.late_events, "event", "events")),
+        ));
     }
 }
 
 fn judge_device(d: &DeviceFacts<'_>, out: &mut Vec<Reason>) {
     for a in d.ledger.iter().filter(|a| a.balance != 0) {
         let all: u64 = a.r#in.values().sum();
-        let text = format!("{}: the account of {} is off by {}", d.dev, a.account, a.balance);
+        let text = format!(
+            "{}: the account of {} is off by {}",
+            d.dev, a.account, a.balance
+        );
         let grave = a.balance.unsigned_abs() > all / 10;
-        out.push(if grave { unusable("ledger", text) } else { care("ledger", text) });
+        out.push(if grave {
+            unusable("ledger", text)
+        } else {
+            care("ledger", text)
+        });
     }
     if let Some(s) = shortfall(d.bio_based, d.ledger)
         && (s.lost > 0 || (s.open >= 10 && s.share > 0.05))
@@ -189,17 +250,31 @@ fn judge_device(d: &DeviceFacts<'_>, out: &mut Vec<Reason>) {
         ));
     } else if d.losses.completions_missing > 0 {
         let n = some(d.losses.completions_missing, "completion", "completions");
-        out.push(care("completions_missing", format!("{}: {n} missing", d.dev)));
+        out.push(care(
+            "completions_missing",
+            format!("{}: {n} missing", d.dev),
+        ));
     }
-    let sum = |names: &[&str]| -> u64 { names.iter().filter_map(|n| d.losses.anomalies.get(n)).sum() };
+    let sum =
+        |names: &[&str]| -> u64 { names.iter().filter_map(|n| d.losses.anomalies.get(n)).sum() };
     let unseen = sum(&UNSEEN);
     if unseen > 0 {
         let n = some(unseen, "event", "events");
-        out.push(care("start_unseen", format!("{}: {n} of I/O whose start is not in the trace", d.dev)));
+        out.push(care(
+            "start_unseen",
+            format!("{}: {n} of I/O whose start is not in the trace", d.dev),
+        ));
     }
     let clock = sum(&CLOCK);
     if clock > 0 {
-        out.push(care("clock", format!("{}: {} of clocks that disagree", d.dev, some(clock, "sign", "signs"))));
+        out.push(care(
+            "clock",
+            format!(
+                "{}: {} of clocks that disagree",
+                d.dev,
+                some(clock, "sign", "signs")
+            ),
+        ));
     }
 }
 
@@ -219,19 +294,32 @@ pub fn shortfall(bio_based: bool, ledger: &[AccountRow]) -> Option<Shortfall> {
     let started: u64 = a.r#in.values().sum();
     let out = |k: &str| a.out.get(k).copied().unwrap_or(0);
     let (lost, open) = (out("lost"), out("open"));
-    (started > 0).then(|| Shortfall { started, lost, open, share: (lost + open) as f64 / started as f64 })
+    (started > 0).then(|| Shortfall {
+        started,
+        lost,
+        open,
+        share: (lost + open) as f64 / started as f64,
+    })
 }
 
 /// Event classes that none of the devices has although their kind of device makes them.
 pub fn missing(devices: &[DeviceFacts<'_>]) -> Vec<Missing> {
     const CLASSES: [Missing; 5] = [
-        Missing { event: "Q", unknown: &["Q2G", "Q2C", "bios", "submitters"], note: "the recorder did not ask for them" },
+        Missing {
+            event: "Q",
+            unknown: &["Q2G", "Q2C", "bios", "submitters"],
+            note: "the recorder did not ask for them",
+        },
         Missing {
             event: "G",
             unknown: &["Q2G", "G2I", "G2D", "G2C"],
             note: "the recorder did not ask for them; requests are known from their issue on",
         },
-        Missing { event: "I", unknown: &["G2I", "I2D"], note: "usual where no I/O scheduler is set" },
+        Missing {
+            event: "I",
+            unknown: &["G2I", "I2D"],
+            note: "usual where no I/O scheduler is set",
+        },
         Missing {
             event: "D",
             unknown: &["I2D", "G2D", "D2C", "issues per request", "depth"],
