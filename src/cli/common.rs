@@ -74,11 +74,11 @@ pub struct FilterArgs {
 /// When to colour.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Color {
-    /// On a terminal, unless NO_COLOR is set.
+    // On a terminal, unless NO_COLOR is set.
     Auto,
-    /// Always.
+    // Always.
     Always,
-    /// Never.
+    // Never.
     Never,
 }
 
@@ -101,7 +101,7 @@ pub struct OutputArgs {
     /// More detail: ledgers, every group
     #[arg(short, long)]
     verbose: bool,
-    /// Colours
+    /// Colours; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
     color: Color,
 }

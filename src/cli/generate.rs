@@ -10,9 +10,9 @@ use std::path::PathBuf;
 /// What to generate.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum What {
-    /// Man pages, one a subcommand.
+    // Man pages, one a subcommand.
     Man,
-    /// A completion script for a shell.
+    // A completion script for a shell.
     Completions,
 }
 
@@ -24,7 +24,7 @@ Examples:
   blkan generate completions --shell bash > /etc/bash_completion.d/blkan
   blkan generate man | man -l -")]
 pub struct GenerateArgs {
-    /// What
+    /// Man pages (one a subcommand), or a completion script for a shell
     #[arg(value_enum)]
     what: What,
     /// Which shell

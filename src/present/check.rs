@@ -1,12 +1,13 @@
 //! `check` for people: the verdict and its reasons, then the evidence.
 
-use super::device::equation;
+use super::device::{LETTERS, equation};
 use super::stats::{input_line, remark};
 use super::table::{ABSENT, Table, cut, flow};
 use super::{Style, WIDTH};
 use crate::metrics::blkparse_totals::{ComparedRow, Comparison, Scaled};
 use crate::metrics::quality::{CheckDevice, CheckInput, CheckReport, Verdict, percent};
 use crate::units::{human_count, human_ns};
+use std::collections::BTreeMap;
 
 /// The whole text.
 pub fn check_text(r: &CheckReport, style: &Style, verbose: bool) -> String {
@@ -135,12 +136,9 @@ fn device(d: &CheckDevice, r: &CheckReport, style: &Style, out: &mut String) {
         .map_or(String::new(), |n| format!("{} ", style.bold(&cut(n, 40))));
     let based = if d.kind == "bio" { " · bio-based" } else { "" };
     out.push_str(&format!("{name}({}){based}\n", d.dev));
-    let events: Vec<String> = d
-        .events
-        .iter()
-        .map(|(a, n)| format!("{a} {}", human_count(*n)))
-        .collect();
-    remark("events", events, style, out);
+    let told = LETTERS.iter().filter_map(|a| Some((a, d.events.get(a)?)));
+    let events = told.map(|(a, n)| format!("{a} {}", human_count(*n)));
+    remark("events", events.collect(), style, out);
     for a in &d.ledger {
         if a.r#in.values().chain(a.out.values()).any(|n| *n > 0) {
             let ok = if a.balance == 0 {
@@ -227,7 +225,7 @@ fn summary(r: &CheckReport, style: &Style, verbose: bool, out: &mut String) {
     let word = if bad == 0 {
         style.good("all agree")
     } else {
-        style.bad(&format!("{bad} differ"))
+        style.bad(&format!("{bad} differ{}", if bad == 1 { "s" } else { "" }))
     };
     out.push_str(&format!(" · {n} numbers compared: {word}\n"));
     for c in &r.summary {
@@ -265,14 +263,21 @@ fn comparison(c: &Comparison, style: &Style, verbose: bool, out: &mut String) {
     if !t.is_empty() {
         t.print(style, out);
     }
+    let mut why: BTreeMap<(bool, &str), Vec<String>> = BTreeMap::new();
     for r in &c.rows {
         if let Some(reason) = r.reason {
-            flow(
-                &cut(r.row, 12),
-                &[format!("{}: {reason}", r.row)],
-                style,
-                out,
-            );
+            why.entry((r.ok, reason))
+                .or_default()
+                .push(r.row.to_string());
         }
+    }
+    for ((ok, reason), rows) in why {
+        let label = if ok { "explained" } else { "differs" };
+        flow(
+            label,
+            &[format!("{}: {reason}", rows.join(", "))],
+            style,
+            out,
+        );
     }
 }

@@ -10,7 +10,7 @@ use crate::units::{human_bytes, human_count, human_ns};
 use std::collections::BTreeMap;
 
 /// Columns of the first table, in the order of a request's life.
-const LETTERS: [&str; 15] = [
+pub(super) const LETTERS: [&str; 15] = [
     "Q", "X", "A", "B", "G", "M", "F", "I", "D", "R", "C", "P", "U", "UT", "S",
 ];
 

@@ -144,7 +144,7 @@ fn short_bytes(n: u64) -> String {
     ];
     match units.iter().find(|(u, _)| n >= *u) {
         None => n.to_string(),
-        Some((u, s)) if n % u == 0 => format!("{}{s}", n / u),
+        Some((u, s)) if n.is_multiple_of(*u) => format!("{}{s}", n / u),
         Some((u, s)) => format!("{:.1}{s}", n as f64 / *u as f64),
     }
 }
