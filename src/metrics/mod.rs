@@ -2,6 +2,8 @@
 //!
 //! A metric is one file that implements `Section`, one `mod` line here and one line in `registry.rs`.
 
+pub mod blkparse_totals;
+pub mod quality;
 pub mod report;
 
 mod absent;
@@ -26,6 +28,7 @@ mod why;
 #[cfg(test)]
 mod testing;
 
+pub use blkparse_totals::{BlkparseTotals, SummaryDevice};
 pub use collect::{Collector, CollectorOptions, Extras};
 pub use registry::SECTIONS;
 pub use section::SectionInfo;
