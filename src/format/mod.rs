@@ -16,7 +16,7 @@ mod pipeline;
 mod report;
 
 pub use detect::by_name;
-pub use open::{ReadOptions, Trace};
+pub use open::{ReadOptions, Trace, unpack};
 pub use report::{Defect, DefectCount, ImportReport, SkipRule};
 
 use crate::error::Result;

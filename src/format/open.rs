@@ -196,6 +196,28 @@ fn hint_for_none(report: &ImportReport) -> String {
     format!("is the format right? --format takes: {}", detect::known())
 }
 
+/// Unpacks an input and hands its bytes to `sink`, piece by piece; the number of compressed bytes. What reading costs
+/// without parsing.
+///
+/// # Errors
+/// An input that cannot be read, or is damaged.
+pub fn unpack(path: &Path, sink: &mut dyn FnMut(&[u8])) -> Result<u64> {
+    let mut input = compress::decode(path, input::open(path)?)?;
+    let mut piece = vec![0; super::lines::CHUNK];
+    loop {
+        match input.decoder.read(&mut piece) {
+            Ok(0) => return Ok(input.tap.bytes()),
+            Ok(n) => sink(&piece[..n.min(piece.len())]),
+            Err(fault) => {
+                let (_, text) = fault
+                    .into_defect()
+                    .map_err(|e| Error::io(Some(path), "reading failed", e))?;
+                return Err(Error::new(Kind::Format, text).path(path));
+            }
+        }
+    }
+}
+
 fn thread_count(asked: usize) -> usize {
     let n = match asked {
         0 => std::thread::available_parallelism().map_or(1, usize::from),

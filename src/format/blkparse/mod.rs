@@ -18,6 +18,10 @@ use crate::format::{Defect, SkipRule};
 #[derive(Debug, Clone, Copy)]
 pub struct Blkparse;
 
+/// The same reader by the grammar alone: what [`Blkparse`] must agree with. For tests and measuring.
+#[derive(Debug, Clone, Copy)]
+pub struct Reference;
+
 static INFO: FormatInfo = FormatInfo {
     name: "blkparse",
     aliases: &["blktrace-text", "btrace"],
@@ -82,6 +86,24 @@ impl LineFormat for Blkparse {
             *report.lost_events.get_or_insert(0) += lost;
         }
         summary::name_devices(&summary, names.tally, names.names);
+    }
+}
+
+impl LineFormat for Reference {
+    fn info(&self) -> &FormatInfo {
+        &INFO
+    }
+
+    fn sniff(&self, head: &[u8]) -> Sniff {
+        Blkparse.sniff(head)
+    }
+
+    fn parse_line(&self, line: &[u8], ctx: &mut LineCtx) -> Line {
+        slow(line, ctx)
+    }
+
+    fn finish(&self, report: &mut ImportReport, names: &mut DeviceNames<'_>) {
+        Blkparse.finish(report, names);
     }
 }
 
