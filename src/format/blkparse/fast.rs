@@ -1,5 +1,9 @@
 //! The usual lines of blkparse, scanned by hand. What it does not know it leaves to the grammar; what it reads, it
 //! reads alike (a test holds the two together).
+//!
+//! Byte by byte on purpose: lines are so alike that the processor guesses the ends of fields and works on the next field
+//! ahead. Finding ends and values eight bytes at a time without branches was measured at twice the time (160 against
+//! 80 ns a line), since each field then waits for the one before.
 
 use super::{Fields1, grammar};
 use crate::event::{Action, BlockEvent, DevId, Rwbs};
