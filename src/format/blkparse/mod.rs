@@ -34,7 +34,7 @@ static INFO: FormatInfo = FormatInfo {
 
 /// An event line taken apart; the task name still as bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Fields1<'a> {
+struct EventLine<'a> {
     event: BlockEvent,
     comm: Option<&'a [u8]>,
 }
@@ -42,7 +42,7 @@ struct Fields1<'a> {
 /// What a line gave before its names were looked up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Parsed<'a> {
-    Event(Fields1<'a>),
+    Event(EventLine<'a>),
     Skip(SkipRule),
     Defect(Defect),
 }
@@ -126,7 +126,7 @@ fn slow(line: &[u8], ctx: &mut LineCtx) -> Line {
 
 /// Looks the name up and applies the one renaming.
 #[inline]
-fn finish(fields: Fields1<'_>, line: &[u8], ctx: &mut LineCtx) -> Line {
+fn finish(fields: EventLine<'_>, line: &[u8], ctx: &mut LineCtx) -> Line {
     // The last field of a line that was cut may be a number cut in the middle.
     if ctx.unterminated && line.last().is_some_and(u8::is_ascii_digit) {
         return Line::Defect(Defect::CutLine);
