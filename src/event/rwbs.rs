@@ -134,7 +134,10 @@ impl Rwbs {
     /// Letters after the operation.
     fn flags(self) -> impl Iterator<Item = u8> {
         let two = matches!(self.op(), Op::SecureErase | Op::WriteZeroes | Op::Zone);
-        let skip = self.op_at() + 1 + usize::from(two);
+        // ZRA (reset all zones) is the one operation of three letters.
+        let at = self.op_at();
+        let three = self.bytes().get(at..at + 3) == Some(b"ZRA");
+        let skip = at + 1 + usize::from(two) + usize::from(three);
         self.bytes().into_iter().skip(skip).take_while(|b| *b != 0)
     }
 

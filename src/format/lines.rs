@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 /// Longest line that is looked at. Kernels and tools write less than 1 KiB.
 pub(super) const MAX_LINE: usize = 64 << 10;
 /// Text of one chunk: small enough to stay in the second-level cache from inflating to parsing, large enough that
-/// handing it over costs nothing (measured: 128 KiB to 1 MiB make no difference beyond noise).
+/// handing it over, once for some 4,000 events, costs nothing.
 pub(super) const CHUNK: usize = 256 << 10;
 /// Devices whose events are tallied; a real trace has a few hundred at most.
 const MAX_DEVICES: usize = 4096;
@@ -20,11 +20,23 @@ const MAX_DEVICES: usize = 4096;
 /// Whole lines, but for the last of an input.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
-    /// The text.
-    pub(super) text: Vec<u8>,
+    /// A buffer of [`BUFFER`] bytes, kept that long so that it need not be cleared again.
+    buffer: Vec<u8>,
+    /// How many of them are text.
+    used: usize,
     /// The stream broke off behind this text: a last line without an end was cut.
     pub(super) broken: bool,
 }
+
+impl Chunk {
+    /// The text.
+    pub(super) fn text(&self) -> &[u8] {
+        self.buffer.get(..self.used).unwrap_or_default()
+    }
+}
+
+/// A chunk's memory: one byte more, for the line end put behind a line that is cut off.
+const BUFFER: usize = CHUNK + 1;
 
 /// Cuts decompressed bytes into chunks.
 pub(super) struct Chunker {
@@ -56,7 +68,7 @@ impl Chunker {
         if self.primed.is_none() {
             self.primed = self.cut(Vec::new());
         }
-        self.primed.as_ref().map_or(&[], |c| &c.text)
+        self.primed.as_ref().map_or(&[], Chunk::text)
     }
 
     /// Why the stream broke off, once the last chunk was given.
@@ -77,45 +89,41 @@ impl Chunker {
         }
     }
 
-    fn cut(&mut self, mut text: Vec<u8>) -> Option<Chunk> {
-        text.clear();
-        text.append(&mut self.carry);
+    fn cut(&mut self, mut buffer: Vec<u8>) -> Option<Chunk> {
+        buffer.resize(BUFFER, 0);
+        let carried = self.carry.len().min(CHUNK);
+        buffer[..carried].copy_from_slice(&self.carry[..carried]);
+        self.carry.clear();
+        let mut used = carried;
         if !self.over {
-            self.fill(&mut text);
+            used = self.fill(&mut buffer, used);
         }
-        if text.is_empty() {
+        if used == 0 {
             return None;
         }
         if !self.over {
-            self.keep_whole_lines(&mut text);
+            used = self.keep_whole_lines(&mut buffer, used);
         }
         Some(Chunk {
-            text,
+            buffer,
+            used,
             broken: self.over && self.fault.is_some(),
         })
     }
 
-    /// Reads until the chunk is full or the stream ends; drops the rest of a line that is too long.
-    fn fill(&mut self, text: &mut Vec<u8>) {
-        let mut len = text.len();
-        text.resize(CHUNK.max(len), 0);
-        while len < text.len() {
-            match self.input.decoder.read(&mut text[len..]) {
+    /// Reads until the chunk is full or the stream ends; drops the rest of a line that is too long. The new length.
+    fn fill(&mut self, text: &mut [u8], mut len: usize) -> usize {
+        while len < CHUNK && !self.over {
+            match self.input.decoder.read(&mut text[len..CHUNK]) {
                 Ok(0) => self.over = true,
-                Ok(n) => {
-                    let to = (len + n).min(text.len());
-                    len = self.drop_long(text, len, to);
-                }
+                Ok(n) => len = self.drop_long(text, len, (len + n).min(CHUNK)),
                 Err(fault) => {
                     self.fault = Some(fault);
                     self.over = true;
                 }
             }
-            if self.over {
-                break;
-            }
         }
-        text.truncate(len);
+        len
     }
 
     /// The new length of `text` after reading `from..to`.
@@ -135,15 +143,16 @@ impl Chunker {
 
     /// Moves a last line without its end to the carry. If that is too long already, a stub that is still too long
     /// stays here and the rest is dropped as it comes.
-    fn keep_whole_lines(&mut self, text: &mut Vec<u8>) {
-        let whole = memrchr(b'\n', text).map_or(0, |i| i + 1);
-        if text.len() - whole > MAX_LINE {
-            text.truncate(whole + MAX_LINE + 1);
-            text.push(b'\n');
+    fn keep_whole_lines(&mut self, text: &mut [u8], used: usize) -> usize {
+        let whole = memrchr(b'\n', &text[..used]).map_or(0, |i| i + 1);
+        if used - whole > MAX_LINE {
+            let end = whole + MAX_LINE + 1;
+            text[end] = b'\n';
             self.dropping = true;
+            end + 1
         } else {
-            self.carry.extend_from_slice(&text[whole..]);
-            text.truncate(whole);
+            self.carry.extend_from_slice(&text[whole..used]);
+            whole
         }
     }
 }
@@ -198,8 +207,8 @@ pub(super) struct Parsed {
     pub(super) comms: CommTable,
     pub(super) report: ImportReport,
     pub(super) tally: Tally,
-    /// The text buffer, for the next chunk.
-    pub(super) text: Vec<u8>,
+    /// The text's buffer, for the next chunk.
+    pub(super) buffer: Vec<u8>,
 }
 
 /// Parses the lines of a chunk into `events`, which is emptied first.
@@ -220,12 +229,13 @@ pub(super) fn parse_chunk(
         report: ImportReport::default(),
     };
     let mut start = 0;
-    for end in memchr_iter(b'\n', &chunk.text) {
-        work.line(&chunk.text[start..end]);
+    let text = chunk.text();
+    for end in memchr_iter(b'\n', text) {
+        work.line(&text[start..end]);
         start = end + 1;
     }
-    if start < chunk.text.len() {
-        work.last(&chunk.text[start..], chunk.broken);
+    if start < text.len() {
+        work.last(&text[start..], chunk.broken);
     }
     let mut tally = Tally::default();
     tally.note(&work.events);
@@ -236,7 +246,7 @@ pub(super) fn parse_chunk(
         comms: work.ctx.comms,
         report: work.report,
         tally,
-        text: chunk.text,
+        buffer: chunk.buffer,
     }
 }
 

@@ -19,11 +19,11 @@ mod report;
 pub mod template;
 
 pub use detect::by_name;
-pub use open::{ReadOptions, Trace};
+pub use open::{ReadOptions, Trace, unpack};
 pub use queue::{Snapshot, parse_queue};
 pub use report::{Defect, DefectCount, ImportReport, SkipRule};
 
-use crate::error::Result;
+
 use crate::event::{BlockEvent, CommId, CommTable, DevId, Fields};
 use std::collections::BTreeMap;
 
@@ -159,13 +159,4 @@ pub struct DeviceNames<'a> {
     /// To be filled.
     pub names: &'a mut BTreeMap<DevId, String>,
     tally: &'a lines::Tally,
-}
-
-/// An open trace: batches of events until it returns `false`.
-pub trait EventReader {
-    /// Appends up to a few thousand events to `out`. `Ok(false)`: the end; nothing was appended.
-    ///
-    /// # Errors
-    /// Unreadable input. Damage after the first good event is no error; it is counted in the report.
-    fn read_batch(&mut self, out: &mut Vec<BlockEvent>) -> Result<bool>;
 }

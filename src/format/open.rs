@@ -103,7 +103,7 @@ impl Trace {
     /// Appends the next few thousand events, in time order. `Ok(false)` at the end.
     ///
     /// # Errors
-    /// As [`super::EventReader::read_batch`]; also at the end of a trace without any event.
+    /// Unreadable input; also at the end of a trace without any event.
     pub fn next_batch(&mut self, out: &mut Vec<BlockEvent>) -> Result<bool> {
         if self.over {
             return Ok(false);
@@ -194,6 +194,28 @@ fn hint_for_none(report: &ImportReport) -> String {
         return "only messages were recorded: was the device idle, or an action mask given to blktrace?".into();
     }
     format!("is the format right? --format takes: {}", detect::known())
+}
+
+/// Unpacks an input and hands its bytes to `sink`, piece by piece; the number of compressed bytes. What reading costs
+/// without parsing.
+///
+/// # Errors
+/// An input that cannot be read, or is damaged.
+pub fn unpack(path: &Path, sink: &mut dyn FnMut(&[u8])) -> Result<u64> {
+    let mut input = compress::decode(path, input::open(path)?)?;
+    let mut piece = vec![0; super::lines::CHUNK];
+    loop {
+        match input.decoder.read(&mut piece) {
+            Ok(0) => return Ok(input.tap.bytes()),
+            Ok(n) => sink(&piece[..n.min(piece.len())]),
+            Err(fault) => {
+                let (_, text) = fault
+                    .into_defect()
+                    .map_err(|e| Error::io(Some(path), "reading failed", e))?;
+                return Err(Error::new(Kind::Format, text).path(path));
+            }
+        }
+    }
 }
 
 fn thread_count(asked: usize) -> usize {

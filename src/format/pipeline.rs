@@ -127,7 +127,7 @@ impl Reader {
     /// Gives a chunk's memory back.
     pub(super) fn recycle(&mut self, parsed: Parsed) {
         let buffers = Buffers {
-            text: parsed.text,
+            text: parsed.buffer,
             events: parsed.events,
         };
         match self {

@@ -1,7 +1,11 @@
 //! The usual lines of blkparse, scanned by hand. What it does not know it leaves to the grammar; what it reads, it
 //! reads alike (a test holds the two together).
+//!
+//! Byte by byte on purpose: lines are so alike that the processor guesses the ends of fields and works on the next field
+//! ahead. Finding ends and values eight bytes at a time without branches was measured at twice the time (160 against
+//! 80 ns a line), since each field then waits for the one before.
 
-use super::{Fields1, grammar};
+use super::{EventLine, grammar};
 use crate::event::{Action, BlockEvent, DevId, Rwbs};
 
 /// A place in the line.
@@ -130,7 +134,7 @@ fn action(letters: &[u8]) -> Option<Action> {
 
 /// The line, if it is a usual one.
 #[inline]
-pub(super) fn line(text: &[u8]) -> Option<Fields1<'_>> {
+pub(super) fn line(text: &[u8]) -> Option<EventLine<'_>> {
     let mut s = Scan { text, at: 0 };
     let event = header(&mut s)?;
     match event.action {
@@ -177,26 +181,26 @@ fn header(s: &mut Scan<'_>) -> Option<BlockEvent> {
 }
 
 #[inline]
-fn queued<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<Fields1<'a>> {
+fn queued<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<EventLine<'a>> {
     if s.peek()? != b'[' {
         (event.sector, event.bytes) = s.extent()?;
     }
     let comm = Some(s.name()?);
-    Some(Fields1 { event, comm })
+    Some(EventLine { event, comm })
 }
 
 #[inline]
-fn ended<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<Fields1<'a>> {
+fn ended<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<EventLine<'a>> {
     (event.sector, event.bytes) = s.extent()?;
     event.error = s.error()?;
-    Some(Fields1 { event, comm: None })
+    Some(EventLine { event, comm: None })
 }
 
 #[inline]
-fn plug<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<Fields1<'a>> {
+fn plug<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<EventLine<'a>> {
     if event.action == Action::Plug {
         let comm = Some(s.name()?);
-        return Some(Fields1 { event, comm });
+        return Some(EventLine { event, comm });
     }
     let digits = s
         .text
@@ -212,11 +216,11 @@ fn plug<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<Fields1<'a>> {
     event.aux = depth.number()?;
     s.text = s.text.get(..end)?.strip_suffix(b" ")?;
     let comm = Some(s.name()?);
-    Some(Fields1 { event, comm })
+    Some(EventLine { event, comm })
 }
 
 #[inline]
-fn remap<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<Fields1<'a>> {
+fn remap<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<EventLine<'a>> {
     (event.sector, event.bytes) = s.extent()?;
     s.byte(b'<')?;
     s.byte(b'-')?;
@@ -229,5 +233,5 @@ fn remap<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<Fields1<'a>> {
     s.gap()?;
     event.aux = s.number()?;
     event.aux_dev = DevId::new(major as u32, minor as u32);
-    (s.at == s.text.len()).then_some(Fields1 { event, comm: None })
+    (s.at == s.text.len()).then_some(EventLine { event, comm: None })
 }

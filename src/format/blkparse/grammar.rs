@@ -3,7 +3,7 @@
 //!
 //! `MAJ,MIN CPU SEQ SECS.NSECS PID ACTION RWBS BODY`; the body depends on the action (see [`body`]).
 
-use super::{Fields1, Parsed};
+use super::{EventLine, Parsed};
 use crate::event::{Action, BlockEvent, DevId, Rwbs};
 use crate::format::{Defect, SkipRule};
 use crate::units::Nanos;
@@ -117,7 +117,7 @@ fn strip_front(text: &[u8]) -> (bool, &[u8]) {
 }
 
 /// Kernels cut names to 15 bytes: a longer one that closes a bracket before a remark is name and remark.
-fn too_long_a_name(f: &Fields1<'_>) -> bool {
+fn too_long_a_name(f: &EventLine<'_>) -> bool {
     f.comm
         .is_some_and(|c| c.len() > 15 && memchr::memmem::find(c, b"] #").is_some())
 }
@@ -196,14 +196,14 @@ fn char_of<'a>(
 }
 
 /// What follows the rwbs column, by action. The whole rest of the line must fit.
-fn body(event: BlockEvent, text: In<'_>) -> Out<'_, Fields1<'_>> {
+fn body(event: BlockEvent, text: In<'_>) -> Out<'_, EventLine<'_>> {
     match event.action {
         Action::Complete | Action::Requeue => ended(event, text),
         Action::Plug => {
             let (rest, name) = terminated(comm, eof).parse(text)?;
             Ok((
                 rest,
-                Fields1 {
+                EventLine {
                     event,
                     comm: Some(name),
                 },
@@ -260,7 +260,7 @@ fn at_end(e: &nom::Err<nom::error::Error<In<'_>>>) -> bool {
 
 /// C and R: `SECTOR + N [ERR]`, `SECTOR [ERR]` when N is 0, `(bytes) [ERR]` or `[ERR]` for passthrough. The extension
 /// adds `<SECTOR>`, where a zone append ended up; the event keeps the sector by which it was issued.
-fn ended(mut event: BlockEvent, text: In<'_>) -> Out<'_, Fields1<'_>> {
+fn ended(mut event: BlockEvent, text: In<'_>) -> Out<'_, EventLine<'_>> {
     let (text, place) = match extent(text) {
         Ok((rest, place)) => (rest, Some(place)),
         Err(e) if at_end(&e) => return Err(e),
@@ -274,7 +274,7 @@ fn ended(mut event: BlockEvent, text: In<'_>) -> Out<'_, Fields1<'_>> {
         None => event.flags |= BlockEvent::PASSTHROUGH,
     }
     event.error = error;
-    Ok((rest, Fields1 { event, comm: None }))
+    Ok((rest, EventLine { event, comm: None }))
 }
 
 /// `[ERR]`: blktrace keeps the error in 16 bits, unsigned (`struct blk_io_trace`): -5 prints as 65531.
@@ -288,17 +288,17 @@ fn error_code(i: In<'_>) -> Out<'_, i16> {
 
 /// Q G I D M F S B: `SECTOR + N [COMM]`, `[COMM]` when N is 0, `BYTES (bytes) [COMM]` for passthrough. Posters cut the
 /// name off; a line that is whole but for it is read.
-fn queued(mut event: BlockEvent, text: In<'_>) -> Out<'_, Fields1<'_>> {
+fn queued(mut event: BlockEvent, text: In<'_>) -> Out<'_, EventLine<'_>> {
     let place = extent(text);
     if let Err(e) = &place
         && at_end(e)
     {
-        return place.map(|(rest, _)| (rest, Fields1 { event, comm: None }));
+        return place.map(|(rest, _)| (rest, EventLine { event, comm: None }));
     }
     if let Ok((rest, (sector, bytes))) = place {
         (event.sector, event.bytes) = (sector, bytes);
         let (rest, (_, name, _)) = (many0_count(parens), comm_or_none, eof).parse(rest)?;
-        return Ok((rest, Fields1 { event, comm: name }));
+        return Ok((rest, EventLine { event, comm: name }));
     }
     let passthrough = opt(terminated(number, space1));
     let (rest, (bytes, _, name, _)) = (passthrough, many0_count(parens), comm, eof).parse(text)?;
@@ -308,7 +308,7 @@ fn queued(mut event: BlockEvent, text: In<'_>) -> Out<'_, Fields1<'_>> {
     }
     Ok((
         rest,
-        Fields1 {
+        EventLine {
             event,
             comm: Some(name),
         },
@@ -316,12 +316,12 @@ fn queued(mut event: BlockEvent, text: In<'_>) -> Out<'_, Fields1<'_>> {
 }
 
 /// U and UT: `[COMM] DEPTH`.
-fn unplug(mut event: BlockEvent, text: In<'_>) -> Out<'_, Fields1<'_>> {
+fn unplug(mut event: BlockEvent, text: In<'_>) -> Out<'_, EventLine<'_>> {
     let (rest, (name, _, depth, _)) = (comm, space1, number, eof).parse(text)?;
     event.aux = depth;
     Ok((
         rest,
-        Fields1 {
+        EventLine {
             event,
             comm: Some(name),
         },
@@ -329,19 +329,19 @@ fn unplug(mut event: BlockEvent, text: In<'_>) -> Out<'_, Fields1<'_>> {
 }
 
 /// A: `SECTOR + N <- (MAJ,MIN) SECTOR`.
-fn remap(mut event: BlockEvent, text: In<'_>) -> Out<'_, Fields1<'_>> {
+fn remap(mut event: BlockEvent, text: In<'_>) -> Out<'_, EventLine<'_>> {
     let from = delimited(char('('), device, (space0, char(')')));
     let arrow = (tag("<-"), space1);
     let (rest, ((sector, bytes), _, from, _, old, _)) =
         (extent, arrow, from, space1, number, eof).parse(text)?;
     (event.sector, event.bytes) = (sector, bytes);
     (event.aux_dev, event.aux) = (from, old);
-    Ok((rest, Fields1 { event, comm: None }))
+    Ok((rest, EventLine { event, comm: None }))
 }
 
 /// X: `SECTOR / NEW [COMM]`. The length, printed nowhere, is that of the front part, which ends where the rest starts
 /// (dm prints the rest's start twice: 0).
-fn split(mut event: BlockEvent, text: In<'_>) -> Out<'_, Fields1<'_>> {
+fn split(mut event: BlockEvent, text: In<'_>) -> Out<'_, EventLine<'_>> {
     let slash = (space1, char('/'), space1);
     let name = preceded(space0, comm_or_none);
     let (rest, (sector, new, name, _)) =
@@ -349,7 +349,7 @@ fn split(mut event: BlockEvent, text: In<'_>) -> Out<'_, Fields1<'_>> {
     event.sector = sector;
     event.aux = whole_sector(sector, new);
     event.bytes = event.aux.saturating_sub(sector).saturating_mul(512);
-    Ok((rest, Fields1 { event, comm: name }))
+    Ok((rest, EventLine { event, comm: name }))
 }
 
 /// blkparse prints the new sector with `%u` (32 bits): above 2 TiB its upper half is lost. It lies behind `sector` by

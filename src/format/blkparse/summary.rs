@@ -318,7 +318,11 @@ pub(in crate::format) fn name_devices(
     tally: &Tally,
     names: &mut BTreeMap<DevId, String>,
 ) {
-    let mut free: BTreeSet<DevId> = tally.0.keys().copied().collect();
+    // A remap prints the device it goes to, traced or not: other events must speak for a device.
+    let remaps = |row: &Activity| row[Action::Remap as usize].iter().sum::<u64>();
+    let events = |row: &Activity| row.iter().flatten().sum::<u64>();
+    let traced = tally.0.iter().filter(|(_, row)| events(row) > remaps(row));
+    let mut free: BTreeSet<DevId> = traced.map(|(dev, _)| *dev).collect();
     let named: Vec<&Device> = summary
         .devices
         .iter()

@@ -195,7 +195,7 @@ fn event(line: &[u8], ctx: &mut LineCtx) -> Result<Line, Line> {
     mark_passthrough(&mut e, nr);
     let comm = w.rest.trim_ascii();
     if !comm.is_empty() {
-        e.comm = ctx.comms.intern(comm);
+        e.comm = ctx.comm(comm);
     }
     Ok(Line::Event(e))
 }

@@ -22,7 +22,7 @@ fn report(bytes: Vec<u8>) -> (ImportReport, Vec<BlockEvent>) {
     let mut all = ImportReport::default();
     let mut events = Vec::new();
     while let Some(chunk) = chunks.next(Vec::new()) {
-        assert!(chunk.text.len() <= CHUNK + 1);
+        assert!(chunk.text().len() <= CHUNK + 1);
         let mut parsed = parse_chunk(FORMATS[0], false, chunk, Vec::new());
         let before = all.lines;
         all.absorb(&mut parsed.report, before);
@@ -46,8 +46,8 @@ fn chunks_end_with_lines_and_lose_nothing() {
     let mut joined = Vec::new();
     let mut n = 0;
     while let Some(chunk) = chunks.next(Vec::new()) {
-        assert!(chunk.text.ends_with(b"\n") && chunk.text.len() <= CHUNK);
-        joined.extend_from_slice(&chunk.text);
+        assert!(chunk.text().ends_with(b"\n") && chunk.text().len() <= CHUNK);
+        joined.extend_from_slice(chunk.text());
         n += 1;
     }
     assert!(n > 3 && joined == text.as_bytes());

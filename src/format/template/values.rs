@@ -167,7 +167,7 @@ fn build(raw: &Raw<'_>, ctx: &mut LineCtx) -> Option<BlockEvent> {
     wrapped_completion(raw, &mut e);
     mark_passthrough(raw, &mut e);
     if let Some(name) = raw.comm.map(<[u8]>::trim_ascii).filter(|c| !c.is_empty()) {
-        e.comm = ctx.comms.intern(name);
+        e.comm = ctx.comm(name);
     }
     Some(e)
 }
