@@ -134,7 +134,12 @@ impl Rwbs {
     /// Letters after the operation.
     fn flags(self) -> impl Iterator<Item = u8> {
         let two = matches!(self.op(), Op::SecureErase | Op::WriteZeroes | Op::Zone);
-        let skip = self.op_at() + 1 + usize::from(two);
+        // ZRA is "reset all"; a reset is never a readahead.
+        let all = self
+            .bytes()
+            .get(self.op_at()..)
+            .is_some_and(|b| b.starts_with(b"ZRA"));
+        let skip = self.op_at() + 1 + usize::from(two) + usize::from(all);
         self.bytes().into_iter().skip(skip).take_while(|b| *b != 0)
     }
 
