@@ -100,7 +100,7 @@ pub struct SummaryDevice {
     /// Rows in printed order.
     pub rows: Vec<SummaryRow>,
     /// `IO unplugs`, `Timer unplugs`.
-    pub unplugs: Option<(u64, u64)>,
+    pub unplugs: Option<(Scaled, Scaled)>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -243,13 +243,10 @@ pub fn compare(
             ("Timer unplugs", timer, Action::UnplugTimer),
         ] {
             let counted = t.actions(action);
-            let ok = counted == printed;
+            let ok = printed.shows(counted);
             rows.push(ComparedRow {
                 row,
-                printed: Scaled {
-                    value: printed,
-                    unit: 1,
-                },
+                printed,
                 counted,
                 printed_kib: None,
                 counted_kib: None,
@@ -282,8 +279,8 @@ fn compare_row(r: &SummaryRow, t: &DeviceTotals, input_damaged: bool) -> Compare
     let writes = t.cells[Total::Completed as usize][1].count;
     let slip = r.total == Total::PcCompleted && r.write && r.count.shows(writes);
     let (ok, reason) = match (count_ok, kib_ok || whole_ok) {
-        (true, true) if kib_ok => (true, None),
-        (true, true) => (true, Some("this blkparse keeps the parts of a KiB")),
+        (true, true) if whole_ok => (true, None),
+        (true, true) => (true, Some("this blkparse drops the parts of a KiB of each event")),
         (false, _) if slip => (
             true,
             Some("blkparse prints its ordinary writes in this row"),
@@ -295,7 +292,7 @@ fn compare_row(r: &SummaryRow, t: &DeviceTotals, input_damaged: bool) -> Compare
         printed: r.count,
         counted: cell.count,
         printed_kib: r.kib,
-        counted_kib: r.kib.map(|_| cell.kib),
+        counted_kib: r.kib.map(|_| if whole_ok { cell.bytes >> 10 } else { cell.kib }),
         ok,
         reason,
     }
@@ -357,7 +354,7 @@ mod tests {
                 row(Total::Completed, false, 1, Some(0)),
                 row(Total::Completed, true, 1, Some(0)),
             ],
-            unplugs: Some((0, 0)),
+            unplugs: Some((Scaled { value: 0, unit: 1 }, Scaled { value: 0, unit: 1 })),
         };
         let c = compare(&s, t.device(DEV), false);
         assert!(c.rows.iter().all(|r| r.ok && r.reason.is_none()), "{c:?}");
