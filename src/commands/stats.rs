@@ -28,6 +28,7 @@ pub fn stats(o: &StatsOpts) -> Result<Done> {
         filter: o.filter.clone(),
     });
     let finished = session::run(&o.input, &o.window, &o.output, &mut collector)?;
+    collector.check()?;
     warnings::warn(&finished, &o.output);
     let damaged = finished.damaged();
     let report = report(collector, finished);

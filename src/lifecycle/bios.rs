@@ -30,6 +30,7 @@ fn piece_of(ev: &BlockEvent, dev: DevId, id: u64, generation: u32) -> Piece {
             m: Stamp::NONE,
             i: Stamp::NONE,
             d: Stamp::NONE,
+            c_data: Stamp::NONE,
             c: Stamp::NONE,
             pieces: 1,
             merged: None,
@@ -221,7 +222,9 @@ impl Device {
             .rev()
             .take(TRIM_LOOK_BACK)
             .find_map(|item| match item {
-                Item::Piece(i, g) if self.pieces[*i].generation == *g && holds(&self.pieces[*i]) => {
+                Item::Piece(i, g)
+                    if self.pieces[*i].generation == *g && holds(&self.pieces[*i]) =>
+                {
                     Some(*i)
                 }
                 _ => None,
@@ -279,7 +282,10 @@ impl Device {
         if ev.bytes == 0 {
             let own = |i: &Idx| self.pieces[*i].bio.pid == ev.pid;
             let empty = self.waiting_empty.iter().rev().copied();
-            let carrier = self.waiting.at(ev.aux).find(|i| self.pieces[*i].bio.rwbs.preflush());
+            let carrier = self
+                .waiting
+                .at(ev.aux)
+                .find(|i| self.pieces[*i].bio.rwbs.preflush());
             return empty
                 .clone()
                 .find(own)

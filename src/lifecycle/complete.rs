@@ -288,6 +288,9 @@ impl Device {
             b.d = rq.d;
             b.unclean |= unclean;
             let time = done.get().unwrap_or(ev.time);
+            let sequenced = rq.preflush || rq.postflush;
+            let data = rq.c_data.get().filter(|_| sequenced && !done.is_some());
+            b.c_data = Stamp::at(data.unwrap_or(time));
             let error = match rq.outcome {
                 Outcome::Failed(e) => e,
                 _ => 0,

@@ -57,7 +57,12 @@ impl Device {
         };
         if cx.lossy {
             // Only one runs at a time a queue; those before it ended unseen.
-            let older: Vec<Idx> = self.flushes.iter().copied().take_while(|x| *x != i).collect();
+            let older: Vec<Idx> = self
+                .flushes
+                .iter()
+                .copied()
+                .take_while(|x| *x != i)
+                .collect();
             for o in older {
                 self.lose_rq(o, cx);
             }
@@ -202,13 +207,7 @@ impl Device {
             .or_else(|| (!self.empties.is_empty()).then_some(0))
     }
 
-    fn end_step<S: Sink>(
-        &mut self,
-        i: Idx,
-        kind: StepKind,
-        ev: &BlockEvent,
-        cx: &mut Cx<'_, S>,
-    ) {
+    fn end_step<S: Sink>(&mut self, i: Idx, kind: StepKind, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
         let r = &self.rqs[i].rq;
         if kind == StepKind::Post && !r.postflush {
             return;
@@ -216,7 +215,11 @@ impl Device {
         if let Some(b) = &mut self.burst {
             b.rq.waiters += u32::from(b.cpu == ev.cpu);
         }
-        let start = if kind == StepKind::Empty { r.g } else { r.c_data };
+        let start = if kind == StepKind::Empty {
+            r.g
+        } else {
+            r.c_data
+        };
         if let Some(start) = start.get() {
             cx.sink.flush_step(&FlushStep {
                 dev: self.dev,

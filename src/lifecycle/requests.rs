@@ -101,7 +101,9 @@ impl Device {
     pub fn find_in_state(&self, ev: &BlockEvent, state: State) -> Option<Idx> {
         if ev.bytes == 0 {
             let mut zero = self.zero_ops.iter().copied();
-            return zero.find(|i| self.rqs[*i].state == state && self.rqs[*i].rq.rwbs.op() == ev.rwbs.op());
+            return zero.find(|i| {
+                self.rqs[*i].state == state && self.rqs[*i].rq.rwbs.op() == ev.rwbs.op()
+            });
         }
         let mut best: Option<(u8, Idx)> = None;
         for i in self.by_start.at(ev.sector) {
@@ -208,7 +210,8 @@ impl Device {
         r.rq.d = Stamp::at(ev.time);
         r.rq.c_data = Stamp::NONE;
         // The device has no FUA: the flag is gone at D, and a flush follows the data (blk-flush.c:blk_insert_flush).
-        r.rq.postflush |= r.rq.kind == RequestKind::Io && r.rq.g.is_some() && r.rq.rwbs.fua() && !ev.rwbs.fua();
+        r.rq.postflush |=
+            r.rq.kind == RequestKind::Io && r.rq.g.is_some() && r.rq.rwbs.fua() && !ev.rwbs.fua();
         cx.sink.issue(&r.rq, ev);
         if was != State::Issued {
             self.set_depth(self.depth + 1, ev.time, cx);
@@ -220,7 +223,11 @@ impl Device {
 
     fn passthrough_to_issue<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) -> Idx {
         let same = |r: &Rq| r.state == State::Waiting && r.rq.bytes == ev.bytes;
-        let found = self.passthrough.iter().copied().find(|i| same(&self.rqs[*i]));
+        let found = self
+            .passthrough
+            .iter()
+            .copied()
+            .find(|i| same(&self.rqs[*i]));
         found.unwrap_or_else(|| {
             let i = self.new_rq(ev, RequestKind::Passthrough, Pairing::Fifo, cx);
             self.passthrough.push(i);

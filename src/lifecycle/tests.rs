@@ -102,9 +102,8 @@ fn a_plain_request_has_every_span() {
 
 #[test]
 fn a_requeue_counts_and_the_last_issue_dates_the_device_time() {
-    let (k, r) = run(
-        "0 Q W 8+8\n 1 G W 8+8\n 2 I W 8+8\n 6 D W 8+8\n 20 R W 8+8\n 36 D W 8+8\n 90 C W 8+8",
-    );
+    let (k, r) =
+        run("0 Q W 8+8\n 1 G W 8+8\n 2 I W 8+8\n 6 D W 8+8\n 20 R W 8+8\n 36 D W 8+8\n 90 C W 8+8");
     let q = k.rqs[0];
     assert_eq!((q.issues, q.requeues), (2, 1));
     assert_eq!(q.span(Span::D2D), Some(30));
@@ -141,9 +140,7 @@ fn the_rest_of_a_partial_completion_can_come_back() {
 
 #[test]
 fn a_failed_read_logs_an_empty_completion_first() {
-    let (k, r) = run(
-        "0 Q RS 8+1\n 1 G RS 8+1\n 3 D RS 8+1\n 60 C NS 8+0\n 63 C RS 8+1 err=-61",
-    );
+    let (k, r) = run("0 Q RS 8+1\n 1 G RS 8+1\n 3 D RS 8+1\n 60 C NS 8+0\n 63 C RS 8+1 err=-61");
     assert_eq!(k.rqs.len(), 1);
     assert_eq!(k.rqs[0].outcome, Outcome::Failed(-61));
     assert_eq!(anomalies(&r, AnomalyKind::CompleteUnseen), 0);
@@ -202,9 +199,8 @@ fn blktrace_merges_of_requests_share_the_letter() {
 
 #[test]
 fn discards_merge_without_an_event() {
-    let (k, r) = run(
-        "0 Q D 0+8\n 1 G D 0+8\n 2 Q D 100+8\n 3 Q D 200+16\n 9 D D 0+32\n 20 C D 0+32",
-    );
+    let (k, r) =
+        run("0 Q D 0+8\n 1 G D 0+8\n 2 Q D 100+8\n 3 Q D 200+16\n 9 D D 0+32\n 20 C D 0+32");
     assert_eq!(k.merges.len(), 2);
     assert_eq!(r.devices[0].ledger[0].out_entry("discard_merges"), 2);
     assert_eq!(k.rqs[0].bios, 3);
@@ -216,7 +212,11 @@ fn flushes_that_arrive_together_share_one_device_flush() {
         "0 Q FWS pid=1\n 1 G FWS pid=1\n 2 Q FWS pid=2\n 3 G FWS pid=2\n 9 D FF cpu=1\n 20 C FF
          21 C WS\n 22 C WS\n 30 Q FWS pid=1\n 31 G FWS pid=1\n 40 D FF\n 41 R FF\n 45 D FF\n 60 C FF\n 61 C WS",
     );
-    let ff: Vec<_> = k.rqs.iter().filter(|r| r.kind == RequestKind::DeviceFlush).collect();
+    let ff: Vec<_> = k
+        .rqs
+        .iter()
+        .filter(|r| r.kind == RequestKind::DeviceFlush)
+        .collect();
     assert_eq!(ff.iter().map(|r| r.waiters).collect::<Vec<_>>(), [2, 1]);
     assert_eq!(ff[1].issues, 2);
     assert_eq!(k.steps.len(), 3);
@@ -232,7 +232,11 @@ fn fua_without_device_support_flushes_after_the_data() {
     let r = k.rqs.iter().find(|r| r.kind == RequestKind::Io).unwrap();
     assert!(r.preflush && r.postflush);
     assert_eq!((r.span(Span::D2C), r.span(Span::G2C)), (Some(14), Some(60)));
-    let kinds: Vec<_> = k.steps.iter().map(|s| (s.kind, s.end.0 - s.start.0)).collect();
+    let kinds: Vec<_> = k
+        .steps
+        .iter()
+        .map(|s| (s.kind, s.end.0 - s.start.0))
+        .collect();
     assert_eq!(kinds, [(StepKind::Pre, 19), (StepKind::Post, 21)]);
 }
 
@@ -267,7 +271,10 @@ fn overlapping_reads_complete_in_order_but_a_lost_completion_is_given_up() {
          2000 Q R 8+8\n 2000 G R 8+8\n 2000 D R 8+8\n 2050 C R 8+8",
     );
     let done: Vec<_> = k.rqs.iter().map(|r| r.outcome).collect();
-    assert_eq!(done, [Outcome::Lost, Outcome::Completed, Outcome::Completed]);
+    assert_eq!(
+        done,
+        [Outcome::Lost, Outcome::Completed, Outcome::Completed]
+    );
     assert_eq!(r.devices[0].completions_missing, 1);
 }
 

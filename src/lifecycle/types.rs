@@ -272,6 +272,8 @@ pub struct Bio {
     pub i: Stamp,
     /// Last issue of its request before it completed.
     pub d: Stamp,
+    /// Completion of its data: before [`Bio::c`] only for a write that a flush followed. Unknown without a request.
+    pub c_data: Stamp,
     /// Completion of its last piece.
     pub c: Stamp,
     /// Pieces it was cut into (1: not cut).

@@ -119,6 +119,9 @@ impl BttSum {
     }
 
     pub fn event(&mut self, ev: &BlockEvent) {
+        if ev.action == Action::Split {
+            self.differ("bio split: btt never completes it, and hides later bios in its range");
+        }
         if ev.bytes == 0 || ev.passthrough() {
             return;
         }
@@ -183,7 +186,7 @@ impl BttSum {
                 self.sample(b.dev, phase, ns);
             }
         }
-        match b.d.to(b.c) {
+        match b.d.to(b.c_data) {
             // btt finds no issue when such a completion comes, and so takes no sample.
             Some(ns) if ns < 0 => self.differ("completion stamped before its issue: no D2C"),
             Some(ns) => self.sample(b.dev, D2C, ns),
@@ -195,8 +198,6 @@ impl BttSum {
     fn explain(&mut self, b: &Bio) {
         if b.fate == BioFate::Lost {
             self.differ("completion lost: btt gives it the next one that covers its sectors");
-        } else if b.pieces > 1 {
-            self.differ("bio split: btt never completes it, and hides later bios in its range");
         } else if b.unclean {
             self.differ(
                 "bio that shares sectors with another, or whose request was requeued, a flush or not surely paired",

@@ -38,6 +38,10 @@ pub struct Extras {
     pub names: BTreeMap<DevId, String>,
 }
 
+/// Devices that are told apart, as many as the tracker follows; events of more (a hostile input) are counted as
+/// unplaced.
+const MAX_DEVICES: usize = 4096;
+
 /// One device while the trace runs.
 pub(super) struct DevState {
     pub dev: DevId,
@@ -118,8 +122,12 @@ impl Collector {
         self.last
     }
 
+    /// The index of a device, made if new; one that no device has once there are [`MAX_DEVICES`].
     pub(super) fn find(&mut self, dev: DevId) -> usize {
         let (devs, o) = (&mut self.devs, &self.o);
+        if devs.len() >= MAX_DEVICES && !self.index.contains_key(&dev) {
+            return usize::MAX;
+        }
         *self.index.entry(dev).or_insert_with(|| {
             devs.push(DevState {
                 dev,
@@ -137,9 +145,10 @@ impl Collector {
     #[inline]
     fn feed(&mut self, dev: DevId, at: Nanos, f: impl Fn(&mut Sections)) {
         let i = self.dev(dev);
-        if let Some(d) = self.devs.get_mut(i) {
-            f(&mut d.whole);
-        }
+        let Some(d) = self.devs.get_mut(i) else {
+            return;
+        };
+        f(&mut d.whole);
         if let Some(s) = self.series.as_mut().and_then(|s| s.at(at, i, &self.o)) {
             f(s);
         }
@@ -212,9 +221,10 @@ impl Sink for Collector {
             return self.unplaced(ev);
         }
         let i = self.dev(ev.dev);
-        if let Some(d) = self.devs.get_mut(i) {
-            d.seen.note(ev.action);
-        }
+        let Some(d) = self.devs.get_mut(i) else {
+            return self.unplaced(ev);
+        };
+        d.seen.note(ev.action);
         if !self.matcher.pass(ev.rwbs, ev.pid, ev.comm) {
             return;
         }

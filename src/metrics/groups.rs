@@ -63,7 +63,7 @@ impl GroupSum {
         if !b.i.is_some() {
             l.add(5, b.m.to(b.d));
         }
-        l.add(6, b.d.to(b.c));
+        l.add(6, b.d.to(b.c_data));
         l.add(7, b.q.to(b.c));
     }
 

@@ -61,3 +61,20 @@ sections! {
     depth: super::depth::DepthSum, "requests issued and not completed";
     iostat: super::iostat::IostatSum, "the same seconds as iostat -x would show them";
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_section_is_documented() {
+        let page = include_str!("../../docs/metrics.md");
+        for s in super::SECTIONS {
+            let head = format!("\n## `{}`", s.name);
+            assert!(
+                page.contains(&head),
+                "docs/metrics.md lacks a section on {}",
+                s.name
+            );
+            assert!(!s.about.is_empty());
+        }
+    }
+}

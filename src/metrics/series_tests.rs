@@ -211,7 +211,6 @@ fn btt_remappers_by_their_major_and_reasons() {
     d.event(remap(41, 104));
     d.c.bio(&b(10, 108, 50));
     d.c.bio(&Bio {
-        pieces: 2,
         unclean: true,
         ..bio("WS", 4096, [3, 4, -1, -1, 9, 8])
     });
@@ -222,7 +221,7 @@ fn btt_remappers_by_their_major_and_reasons() {
     assert!(row(&r, "ALL", "D2C").is_none());
     let why: Vec<_> = r.btt.unwrap().differences.into_iter().collect();
     assert_eq!(why.len(), 2, "{why:?}");
-    assert!(why[0].0.starts_with("bio split") && why[1].0.contains("before its issue"));
+    assert!(why[0].0.starts_with("bio that shares") && why[1].0.contains("before its issue"));
 }
 
 /// A million events in the mix of a busy trace, as the tracker would tell them.

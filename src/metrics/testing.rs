@@ -46,6 +46,7 @@ pub fn bio(rwbs: &str, bytes: u64, [q, g, m, i, d, c]: [i64; 6]) -> Bio {
         m: st(m),
         i: st(i),
         d: st(d),
+        c_data: st(c),
         c: st(c),
         pieces: 1,
         merged: (m >= 0).then_some(MergeKind::Back),
@@ -148,6 +149,8 @@ impl Drive {
             devices: self.devices,
             coverage: self.cov,
             span: self.span,
+            went_back: 0,
+            untracked_events: 0,
         };
         let r = self.c.finish(t, &self.meta, Extras::default());
         all_explained(&r);

@@ -313,3 +313,26 @@ fn plug_events_without_a_device_are_not_lost() {
     );
     assert_eq!(r.unplaced_events["P"]["N"], 1);
 }
+
+#[test]
+fn hostile_numbers_of_devices_are_bounded_and_counted() {
+    let mut d = small(CollectorOptions {
+        every: Some(Nanos(1_000_000)),
+        ..CollectorOptions::default()
+    });
+    for n in 0..5000 {
+        let dev = DevId::new(7, n);
+        d.event(BlockEvent {
+            dev,
+            ..ev(2000, Queue, "R", 8, 512)
+        });
+        d.c.bio(&Bio {
+            dev,
+            ..bio("R", 512, [2000, -1, -1, -1, -1, -1])
+        });
+        d.c.depth(dev, Nanos(2000), 1);
+    }
+    let r = d.finish();
+    assert_eq!(r.devices.len(), 4096);
+    assert_eq!(r.unplaced_events["Q"]["R"], 5000 - 4095);
+}

@@ -165,6 +165,7 @@ fn a_series_has_a_line_per_interval_and_device() {
         from_ns: n * 1_000_000_000,
         to_ns: (n + 1) * 1_000_000_000,
         devices,
+        unplaced_events: Default::default(),
     };
     r.series = Some(vec![i(0, vec![device()]), i(1, Vec::new())]);
     let got = stats_text(&r, &PLAIN(), false);

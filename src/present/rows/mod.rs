@@ -295,6 +295,7 @@ mod tests {
             m: Stamp::NONE,
             i: Stamp::NONE,
             d: Stamp::NONE,
+            c_data: Stamp::NONE,
             c: Stamp::at(Nanos(700_000)),
             pieces: 1,
             merged: None,
