@@ -156,7 +156,7 @@ fn finish(inputs: &[Input], devices: &[DeviceFacts<'_>], mut reasons: Vec<Reason
 
 fn judge_classes(devices: &[DeviceFacts<'_>], out: &mut Vec<Reason>) {
     let plug = |a: &&str| matches!(*a, "P" | "U" | "UT");
-    if devices.iter().all(|d| d.events.keys().all(|a| plug(&a))) {
+    if devices.iter().all(|d| d.events.keys().all(|a| plug(a))) {
         out.push(unusable(
             "no_io",
             "no event of a bio or a request".to_string(),
