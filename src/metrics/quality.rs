@@ -429,6 +429,10 @@ pub struct CheckReport {
     pub start_ns: i64,
     /// Last minus first.
     pub span_ns: u64,
+    /// Events older than one before them.
+    pub went_back: u64,
+    /// Events of devices beyond those that could be followed.
+    pub untracked_events: u64,
     /// Event classes that are not there.
     pub missing: Vec<Missing>,
     /// Devices, ascending.

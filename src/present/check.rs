@@ -18,6 +18,15 @@ pub fn check_text(r: &CheckReport, style: &Style, verbose: bool) -> String {
         out.push('\n');
         input(i, style, &mut out);
     }
+    if r.went_back > 0 {
+        let n = human_count(r.went_back);
+        remark(
+            "order",
+            vec![format!("{n} events are older than one before them")],
+            style,
+            &mut out,
+        );
+    }
     if !r.missing.is_empty() {
         out.push('\n');
         out.push_str(&style.bold("not in the trace"));

@@ -18,6 +18,7 @@ pub fn stats_text(r: &StatsReport, view: &View) -> String {
         out.push('\n');
         device::print(d, i, r, view, &mut out);
     }
+    unplaced(r, style, &mut out);
     if let Some(s) = &r.series {
         out.push('\n');
         series::print(s, end_ns(r), style, &mut out);
@@ -27,6 +28,21 @@ pub fn stats_text(r: &StatsReport, view: &View) -> String {
         btt::print(b, style, &mut out);
     }
     out
+}
+
+/// Plug events that name no device, where there are several.
+fn unplaced(r: &StatsReport, style: &Style, out: &mut String) {
+    let counts = r
+        .unplaced_events
+        .iter()
+        .map(|(a, by)| (a, by.values().sum::<u64>()));
+    let parts: Vec<String> = counts
+        .map(|(a, n)| format!("{a} {}", human_count(n)))
+        .collect();
+    if !parts.is_empty() {
+        out.push_str(&format!("\n{}\n", style.bold("no device named")));
+        remark("events", parts, style, out);
+    }
 }
 
 /// When the last event was.

@@ -178,6 +178,7 @@ pub fn report() -> StatsReport {
         }],
         span_ns: 1_980_000_000,
         start_ns: 0,
+        unplaced_events: BTreeMap::new(),
         devices: vec![device()],
         series: None,
         btt: None,

@@ -176,6 +176,7 @@ fn a_series_has_a_line_per_interval_and_device() {
         from_ns: n * 1_000_000_000,
         to_ns: (n + 1) * 1_000_000_000,
         devices,
+        unplaced_events: Default::default(),
     };
     r.series = Some(vec![i(0, vec![device()]), i(1, Vec::new())]);
     let got = stats_text(&r, &view(false, false));
@@ -275,6 +276,8 @@ fn check_report() -> CheckReport {
         }],
         start_ns: 0,
         span_ns: 2_500_000_000,
+        went_back: 2,
+        untracked_events: 0,
         missing,
         devices: vec![d],
         completions_may_vanish: true,
@@ -327,6 +330,7 @@ trace.gz  blkparse, gzip · 43,216 events
   cut_line     1 · line 123: '  8,0    0'
                the line was skipped and counted; look at it in the input
   losses       the recorder lost no events
+  order        2 events are older than one before them
 
 not in the trace
   no I         unknown: G2I, I2D · usual where no I/O scheduler is set
