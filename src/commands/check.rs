@@ -4,7 +4,7 @@ use super::output::{Output, colored};
 use super::session::{self, Consumer, Finished};
 use super::stats::input;
 use super::warnings::shown;
-use super::{CheckOpts, Done, Rows, open};
+use super::{CheckOpts, Done, Rows, open, warnings};
 use crate::error::Result;
 use crate::event::{Action, DevId};
 use crate::format::ImportReport;
@@ -67,12 +67,20 @@ fn report(o: &CheckOpts, f: &Finished, totals: &BlkparseTotals) -> CheckReport {
         );
     }
     let (start, end) = f.tracker.span.map_or((0, 0), |(a, b)| (a.0, b.0));
+    if f.tracker.untracked_events > 0 {
+        quality.add_care(
+            "untracked_events",
+            warnings::untracked(f.tracker.untracked_events),
+        );
+    }
     CheckReport {
         schema: "blkan.check/1",
         quality,
         inputs,
         start_ns: start,
         span_ns: end.saturating_sub(start).unsigned_abs(),
+        went_back: f.tracker.went_back,
+        untracked_events: f.tracker.untracked_events,
         missing,
         devices,
         completions_may_vanish: f.meta.fields.completions_may_vanish,

@@ -6,7 +6,7 @@ use super::{DevSpec, InputOpts, OutputOpts, Window};
 use crate::error::{Error, Kind, Result};
 use crate::event::{BlockEvent, CommTable, DevId, TraceMeta};
 use crate::format::{ImportReport, Trace};
-use crate::lifecycle::{Bio, FlushStep, Merge, Request, Sink, Tracker, TrackerReport};
+use crate::lifecycle::{Sink, Tracker, TrackerReport};
 use crate::units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,49 +21,6 @@ pub trait Consumer: Sink {
     /// The consumer cannot go on (its output is gone).
     fn batch_done(&mut self) -> Result<()> {
         Ok(())
-    }
-}
-
-/// Two sinks at once.
-impl<A: Sink, B: Sink> Sink for (A, B) {
-    fn event(&mut self, ev: &BlockEvent) {
-        self.0.event(ev);
-        self.1.event(ev);
-    }
-    fn bio(&mut self, bio: &Bio) {
-        self.0.bio(bio);
-        self.1.bio(bio);
-    }
-    fn request(&mut self, rq: &Request) {
-        self.0.request(rq);
-        self.1.request(rq);
-    }
-    fn issue(&mut self, rq: &Request, ev: &BlockEvent) {
-        self.0.issue(rq, ev);
-        self.1.issue(rq, ev);
-    }
-    fn merge(&mut self, m: &Merge) {
-        self.0.merge(m);
-        self.1.merge(m);
-    }
-    fn flush_step(&mut self, s: &FlushStep) {
-        self.0.flush_step(s);
-        self.1.flush_step(s);
-    }
-    fn depth(&mut self, dev: DevId, time: Nanos, depth: u32) {
-        self.0.depth(dev, time, depth);
-        self.1.depth(dev, time, depth);
-    }
-}
-
-impl<A: Consumer, B: Consumer> Consumer for (A, B) {
-    fn names(&mut self, comms: &CommTable) {
-        self.0.names(comms);
-        self.1.names(comms);
-    }
-    fn batch_done(&mut self) -> Result<()> {
-        self.0.batch_done()?;
-        self.1.batch_done()
     }
 }
 

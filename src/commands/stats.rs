@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::event::CommTable;
 use crate::format::ImportReport;
 use crate::metrics::report::{Input, StatsReport};
-use crate::metrics::{Collector, CollectorOptions, Extras};
-use crate::present::{self, Style};
+use crate::metrics::{Collector, CollectorOptions, Extras, Filter};
+use crate::present::{self, Style, View};
 
 impl Consumer for Collector {
     fn names(&mut self, comms: &CommTable) {
@@ -71,8 +71,12 @@ fn render(report: &StatsReport, o: &StatsOpts) -> Result<Vec<u8>> {
         Rows::Json => present::json::document(report)?,
         Rows::Csv => present::stats_csv(report).into_bytes(),
         Rows::Text => {
-            let style = Style::new(colored(&o.output));
-            present::stats_text(report, &style, o.output.verbose).into_bytes()
+            let view = View {
+                style: Style::new(colored(&o.output)),
+                verbose: o.output.verbose,
+                filtered: o.filter != Filter::default(),
+            };
+            present::stats_text(report, &view).into_bytes()
         }
     })
 }

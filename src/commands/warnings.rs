@@ -16,6 +16,20 @@ pub fn warn(f: &Finished, o: &OutputOpts) {
             complain(&line);
         }
     }
+    if f.tracker.untracked_events > 0 {
+        complain(&format!(
+            "warning: {}",
+            untracked(f.tracker.untracked_events)
+        ));
+    }
+}
+
+/// Told when a trace names more devices than are followed.
+pub fn untracked(n: u64) -> String {
+    format!(
+        "{} events belong to more devices than are followed; choose some with --dev",
+        human_count(n)
+    )
 }
 
 /// The warnings of an input.

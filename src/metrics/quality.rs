@@ -106,13 +106,19 @@ const UNSEEN: [&str; 5] = [
 ];
 const CLOCK: [&str; 2] = ["complete_before_issue", "time_went_back"];
 
-/// The verdict on a `stats` report.
-pub fn of_stats(r: &StatsReport) -> Quality {
+/// The verdict on a `stats` report. With `filtered` its event counts are those of a part, and say nothing of what the
+/// trace lacks.
+pub fn of_stats(r: &StatsReport, filtered: bool) -> Quality {
     let facts: Vec<DeviceFacts<'_>> = r.devices.iter().map(facts).collect();
-    judge(&r.inputs, &facts)
+    let mut reasons = Vec::new();
+    if !filtered {
+        judge_classes(&facts, &mut reasons);
+    }
+    finish(&r.inputs, &facts, reasons)
 }
 
-fn facts(d: &Device) -> DeviceFacts<'_> {
+/// What the verdict looks at.
+pub fn facts(d: &Device) -> DeviceFacts<'_> {
     DeviceFacts {
         dev: d.dev,
         bio_based: d.kind == "bio",
@@ -129,34 +135,39 @@ fn facts(d: &Device) -> DeviceFacts<'_> {
 /// The verdict.
 pub fn judge(inputs: &[Input], devices: &[DeviceFacts<'_>]) -> Quality {
     let mut reasons = Vec::new();
+    judge_classes(devices, &mut reasons);
+    finish(inputs, devices, reasons)
+}
+
+fn finish(inputs: &[Input], devices: &[DeviceFacts<'_>], mut reasons: Vec<Reason>) -> Quality {
     for i in inputs {
         judge_input(i, &mut reasons);
-    }
-    if devices
-        .iter()
-        .all(|d| d.events.keys().all(|a| matches!(*a, "P" | "U" | "UT")))
-    {
-        reasons.push(unusable(
-            "no_io",
-            "no event of a bio or a request".to_string(),
-        ));
-    }
-    for m in missing(devices).into_iter().filter(|m| m.event != "I") {
-        reasons.push(care(
-            "missing_events",
-            format!("no {} events: {} unknown", m.event, m.unknown.join(", ")),
-        ));
     }
     for d in devices {
         judge_device(d, &mut reasons);
     }
     reasons.sort_by_key(|r| std::cmp::Reverse(r.weight));
-    let verdict = reasons
-        .iter()
-        .map(|r| r.weight)
-        .max()
-        .unwrap_or(Verdict::Complete);
-    Quality { verdict, reasons }
+    let worst = reasons.iter().map(|r| r.weight).max();
+    Quality {
+        verdict: worst.unwrap_or(Verdict::Complete),
+        reasons,
+    }
+}
+
+fn judge_classes(devices: &[DeviceFacts<'_>], out: &mut Vec<Reason>) {
+    let plug = |a: &&str| matches!(*a, "P" | "U" | "UT");
+    if devices.iter().all(|d| d.events.keys().all(|a| plug(a))) {
+        out.push(unusable(
+            "no_io",
+            "no event of a bio or a request".to_string(),
+        ));
+        return;
+    }
+    // Traces without I are usual, and their numbers hold.
+    for m in missing(devices).into_iter().filter(|m| m.event != "I") {
+        let text = format!("no {} events: {} unknown", m.event, m.unknown.join(", "));
+        out.push(care("missing_events", text));
+    }
 }
 
 fn care(code: &'static str, text: String) -> Reason {
@@ -418,6 +429,10 @@ pub struct CheckReport {
     pub start_ns: i64,
     /// Last minus first.
     pub span_ns: u64,
+    /// Events older than one before them.
+    pub went_back: u64,
+    /// Events of devices beyond those that could be followed.
+    pub untracked_events: u64,
     /// Event classes that are not there.
     pub missing: Vec<Missing>,
     /// Devices, ascending.

@@ -11,7 +11,9 @@ pub fn print(b: &Btt, style: &Style, out: &mut String) {
     out.push_str(&style.bold("btt"));
     out.push_str(" · per bio, by btt's rules, in seconds\n");
     let all = b.devices.iter().filter(|(k, _)| *k == "ALL");
-    let each = b.devices.iter().filter(|(k, _)| *k != "ALL");
+    // One device's rows are all devices' rows.
+    let several = b.devices.len() > 2;
+    let each = b.devices.iter().filter(|(k, _)| *k != "ALL" && several);
     for (dev, rows) in all.chain(each) {
         let title = if dev == "ALL" {
             "all devices"
@@ -32,8 +34,8 @@ pub fn print(b: &Btt, style: &Style, out: &mut String) {
         .collect();
     if why.is_empty() {
         remark(
-            "btt 2.09",
-            vec!["clean trace: btt prints the same".to_string()],
+            "btt itself",
+            vec!["prints the same: a clean trace".to_string()],
             style,
             out,
         );

@@ -1,6 +1,7 @@
 //! `check` for people: the verdict and its reasons, then the evidence.
 
-use super::device::{LETTERS, equation};
+use super::device::LETTERS;
+use super::device_lines::equation;
 use super::stats::{input_line, remark};
 use super::table::{ABSENT, Table, cut, flow};
 use super::{Style, WIDTH};
@@ -16,6 +17,15 @@ pub fn check_text(r: &CheckReport, style: &Style, verbose: bool) -> String {
     for i in &r.inputs {
         out.push('\n');
         input(i, style, &mut out);
+    }
+    if r.went_back > 0 {
+        let n = human_count(r.went_back);
+        remark(
+            "order",
+            vec![format!("{n} events are older than one before them")],
+            style,
+            &mut out,
+        );
     }
     if !r.missing.is_empty() {
         out.push('\n');
@@ -130,12 +140,12 @@ fn input(c: &CheckInput, style: &Style, out: &mut String) {
 }
 
 fn device(d: &CheckDevice, r: &CheckReport, style: &Style, out: &mut String) {
-    let name = d
-        .name
-        .as_ref()
-        .map_or(String::new(), |n| format!("{} ", style.bold(&cut(n, 40))));
+    let name = match &d.name {
+        Some(n) => format!("{} ({})", style.bold(&cut(n, 40)), d.dev),
+        None => style.bold(&d.dev.to_string()),
+    };
     let based = if d.kind == "bio" { " · bio-based" } else { "" };
-    out.push_str(&format!("{name}({}){based}\n", d.dev));
+    out.push_str(&format!("{name}{based}\n"));
     let told = LETTERS.iter().filter_map(|a| Some((a, d.events.get(a)?)));
     let events = told.map(|(a, n)| format!("{a} {}", human_count(*n)));
     remark("events", events.collect(), style, out);
@@ -175,10 +185,15 @@ fn completions(d: &CheckDevice, r: &CheckReport) -> Vec<String> {
     } else {
         "issues"
     };
+    let end = if d.kind == "bio" {
+        "completed"
+    } else {
+        "completed or was taken back"
+    };
     let without = s.lost + s.open;
     if without == 0 {
         return vec![format!(
-            "each of {} {what} has its end",
+            "each of the {} {what} {end}",
             human_count(s.started)
         )];
     }

@@ -1,11 +1,11 @@
-//! One device of `stats`: events by letters, groups, latencies, phases, and a line each for flushes, merges, depth,
-//! iostat's figures, remaps and the ledger.
+//! One device of `stats` as tables: events by letters, groups, latencies, and where the time goes.
 
-use super::Style;
+use super::device_lines::{lines, reasons};
 use super::stats::remark;
 use super::table::{ABSENT, Table, cut};
-use crate::metrics::quality::{self, DeviceFacts, percent};
-use crate::metrics::report::{AccountRow, Device, Group, Iostat, SizeDist, StatsReport, TimeDist};
+use super::{Style, View};
+use crate::metrics::quality::percent;
+use crate::metrics::report::{Device, Group, SizeDist, StatsReport, TimeDist};
 use crate::units::{human_bytes, human_count, human_ns};
 use std::collections::BTreeMap;
 
@@ -18,27 +18,22 @@ pub(super) const LETTERS: [&str; 15] = [
 const GROUPS: usize = 40;
 
 /// Prints one device.
-pub fn print(
-    d: &Device,
-    index: usize,
-    r: &StatsReport,
-    style: &Style,
-    verbose: bool,
-    out: &mut String,
-) {
+pub fn print(d: &Device, index: usize, r: &StatsReport, view: &View, out: &mut String) {
+    let style = &view.style;
     out.push_str(&title(d, style));
-    events(d).print(style, out);
-    let (groups, hidden) = shown_groups(d, verbose);
-    let label = groups.first().map(|g| key_names(g)).unwrap_or_default();
-    if !groups.is_empty() {
-        out.push('\n');
-        counts(&groups, &label, verbose).print(style, out);
-        let t = latencies(&groups, d.kind == "bio");
-        if !t.is_empty() {
-            out.push('\n');
-            t.print(style, out);
-        }
-        let t = phases(&groups);
+    let t = events(d);
+    if t.is_empty() {
+        out.push_str("  no event passed the filter\n");
+    } else {
+        t.print(style, out);
+    }
+    let (groups, hidden) = shown_groups(d, view.verbose);
+    let bio_based = d.kind == "bio";
+    for t in [
+        counts(&groups, bio_based, view.verbose),
+        latencies(&groups, bio_based),
+        phases(&groups),
+    ] {
         if !t.is_empty() {
             out.push('\n');
             t.print(style, out);
@@ -53,8 +48,8 @@ pub fn print(
             out,
         );
     }
-    lines(d, style, verbose, out);
-    if verbose {
+    lines(d, view, out);
+    if view.verbose {
         reasons(index, r, style, out);
     }
 }
@@ -138,9 +133,19 @@ fn mean_size(s: &Option<SizeDist>) -> String {
         .map_or(ABSENT.to_string(), |s| human_bytes(s.mean))
 }
 
-fn counts(groups: &[&Group], keys: &str, verbose: bool) -> Table {
+/// What stands over the labels: the keys, where they are not the letters.
+fn over_labels(groups: &[&Group], usual: &'static str) -> String {
+    let keys = groups.first().map(|g| key_names(g)).unwrap_or_default();
+    if keys.is_empty() || keys == "rwbs" {
+        usual.to_string()
+    } else {
+        keys
+    }
+}
+
+fn counts(groups: &[&Group], bio_based: bool, verbose: bool) -> Table {
     let mut t = Table::new(
-        if keys == "rwbs" { "requests" } else { keys },
+        &over_labels(groups, if bio_based { "bios" } else { "requests" }),
         &[
             "bios",
             "bio size",
@@ -166,6 +171,7 @@ fn counts(groups: &[&Group], keys: &str, verbose: bool) -> Table {
     for g in groups {
         let requests = g.requests > 0;
         let merged = match (g.bios, g.merged_bios) {
+            (_, 0) if bio_based => ABSENT.to_string(),
             (0, _) => ABSENT.to_string(),
             (_, 0) => "0 %".to_string(),
             (bios, merged) => percent(merged as f64 / bios as f64),
@@ -277,235 +283,4 @@ fn phases(groups: &[&Group]) -> Table {
         t.row(&label(g), cells);
     }
     t.drop_absent()
-}
-
-fn lines(d: &Device, style: &Style, verbose: bool, out: &mut String) {
-    remark("issue sizes", sizes(d), style, out);
-    remark("flushes", flushes(d), style, out);
-    remark("merges", merges(d), style, out);
-    if let Some(depth) = &d.depth {
-        let mean = if depth.mean >= 10.0 {
-            format!("{:.1}", depth.mean)
-        } else {
-            format!("{:.2}", depth.mean)
-        };
-        remark(
-            "depth",
-            vec![format!(
-                "{mean} issued and not completed on average, {} at most",
-                depth.max
-            )],
-            style,
-            out,
-        );
-    }
-    remark("iostat", iostat(&d.iostat), style, out);
-    let remaps = d.remaps.iter().map(|r| {
-        format!(
-            "from {}: {} events, {} bios joined, {} not",
-            r.from,
-            human_count(r.events),
-            human_count(r.joined),
-            human_count(r.unjoined)
-        )
-    });
-    remark("remaps", remaps.collect(), style, out);
-    remark("not known", unknown(d), style, out);
-    let negative: u64 = d.groups.iter().map(|g| g.negative_spans).sum();
-    if negative > 0 {
-        let n = human_count(negative);
-        remark(
-            "clocks",
-            vec![format!("{n} negative spans left out (CPU clocks disagree)")],
-            style,
-            out,
-        );
-    }
-    ledger(d, style, verbose, out);
-}
-
-fn unknown(d: &Device) -> Vec<String> {
-    let facts = DeviceFacts {
-        dev: d.dev,
-        bio_based: d.kind == "bio",
-        events: d
-            .events
-            .iter()
-            .map(|(a, by)| (*a, by.values().sum()))
-            .collect(),
-        ledger: &d.ledger,
-        losses: &d.losses,
-    };
-    let missing = quality::missing(&[facts]);
-    missing
-        .iter()
-        .map(|m| format!("no {} events: {}", m.event, m.unknown.join(", ")))
-        .collect()
-}
-
-/// The four most frequent sizes of issues, over all groups.
-fn sizes(d: &Device) -> Vec<String> {
-    let mut all: BTreeMap<u64, u64> = BTreeMap::new();
-    for (bytes, n) in d
-        .groups
-        .iter()
-        .filter_map(|g| g.issue_bytes.as_ref())
-        .flat_map(|s| &s.histogram)
-    {
-        *all.entry(*bytes).or_default() += n;
-    }
-    let total: u64 = all.values().sum();
-    let mut top: Vec<(u64, u64)> = all.iter().map(|(b, n)| (*b, *n)).collect();
-    top.sort_by_key(|(b, n)| (std::cmp::Reverse(*n), *b));
-    let kinds = top.len();
-    let share = |n: u64| percent(n as f64 / total.max(1) as f64);
-    let mut parts: Vec<String> = top
-        .iter()
-        .take(4)
-        .map(|(b, n)| format!("{} {}", human_bytes(*b as f64), share(*n)))
-        .collect();
-    if kinds > 4 {
-        parts.push(format!("{} other sizes", kinds - 4));
-    }
-    parts
-}
-
-fn flushes(d: &Device) -> Vec<String> {
-    let f = &d.flush;
-    if f.steps + f.sent + f.bios == 0 {
-        return Vec::new();
-    }
-    let requeued = if f.requeued > 0 {
-        format!(" ({} taken back)", human_count(f.requeued))
-    } else {
-        String::new()
-    };
-    let mut parts = vec![format!(
-        "{} steps asked ({} flush bios) → {} sent{requeued} → {} completed",
-        human_count(f.steps),
-        human_count(f.bios),
-        human_count(f.sent),
-        human_count(f.completed)
-    )];
-    parts.extend(
-        f.steps_per_flush
-            .map(|v| format!("{v:.2} steps served by each")),
-    );
-    let spread = |d: &TimeDist| format!("{} (p99 {})", human_ns(d.mean), human_ns(d.p99 as f64));
-    parts.extend(
-        f.flush_ns
-            .as_ref()
-            .filter(|d| d.n > 0)
-            .map(|d| format!("a flush takes {}", spread(d))),
-    );
-    parts.extend(
-        f.wait_ns
-            .as_ref()
-            .filter(|d| d.n > 0)
-            .map(|d| format!("a step waits {}", spread(d))),
-    );
-    parts
-}
-
-fn merges(d: &Device) -> Vec<String> {
-    let m = &d.merge;
-    let all = [
-        (m.back, "back"),
-        (m.front, "front"),
-        (m.discard, "discard"),
-        (m.request, "of requests"),
-    ];
-    let mut parts: Vec<String> = all
-        .iter()
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, w)| format!("{} {w}", human_count(*n)))
-        .collect();
-    if parts.is_empty() {
-        return Vec::new();
-    }
-    parts.extend(m.share.map(|s| format!("{} of the bios", percent(s))));
-    let by: Vec<String> =
-        m.by.iter()
-            .filter(|(_, n)| **n > 0)
-            .map(|(w, n)| format!("{w} {}", human_count(*n)))
-            .collect();
-    if !by.is_empty() {
-        parts.push(format!("where: {}", by.join(", ")));
-    }
-    parts
-}
-
-fn iostat(i: &Iostat) -> Vec<String> {
-    let rate =
-        |name: &str, v: Option<f64>| v.filter(|v| *v > 0.0).map(|v| format!("{name} {v:.1}"));
-    let value = |name: &str, v: Option<f64>, unit: &str| v.map(|v| format!("{name} {v:.2}{unit}"));
-    let pct = |name: &str, v: Option<f64>| v.filter(|v| *v > 0.0).map(|v| format!("{name} {v:.1}"));
-    [
-        rate("r/s", i.r_per_s),
-        rate("w/s", i.w_per_s),
-        rate("d/s", i.d_per_s),
-        rate("f/s", i.f_per_s),
-        value("rareq-sz", i.rareq_kib, ""),
-        value("wareq-sz", i.wareq_kib, ""),
-        value("r_await", i.r_await_ms, ""),
-        value("w_await", i.w_await_ms, ""),
-        value("f_await", i.f_await_ms, ""),
-        value("aqu-sz", i.aqu_sz, ""),
-        pct("%rrqm", i.rrqm_pct),
-        pct("%wrqm", i.wrqm_pct),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
-}
-
-/// `bios  100 Q + 2 X = 60 G + 42 M`, with the difference if there is one.
-pub(super) fn equation(a: &AccountRow) -> String {
-    let side = |m: &BTreeMap<&'static str, u64>| {
-        let parts: Vec<String> = m
-            .iter()
-            .filter(|(_, n)| **n > 0)
-            .map(|(k, n)| format!("{k} {}", human_count(*n)))
-            .collect();
-        if parts.is_empty() {
-            "nothing".to_string()
-        } else {
-            parts.join(" + ")
-        }
-    };
-    let off = if a.balance == 0 {
-        String::new()
-    } else {
-        format!("  (off by {})", a.balance)
-    };
-    let sign = if a.balance == 0 { "=" } else { "≠" };
-    format!("{} {sign} {}{off}", side(&a.r#in), side(&a.out))
-}
-
-fn ledger(d: &Device, style: &Style, verbose: bool, out: &mut String) {
-    for a in d.ledger.iter().filter(|a| verbose || a.balance != 0) {
-        let empty = a.r#in.values().chain(a.out.values()).all(|n| *n == 0);
-        if !empty {
-            remark(a.account, vec![equation(a)], style, out);
-        }
-    }
-}
-
-/// With `-v`: why something of this device is null.
-fn reasons(index: usize, r: &StatsReport, style: &Style, out: &mut String) {
-    let prefix = format!("/devices/{index}/");
-    let mut texts: Vec<&str> = r
-        .why
-        .iter()
-        .filter(|(k, _)| k.starts_with(&prefix))
-        .map(|(_, v)| v.as_str())
-        .collect();
-    texts.sort_unstable();
-    texts.dedup();
-    remark(
-        "why –",
-        texts.iter().map(|s| (*s).to_string()).collect(),
-        style,
-        out,
-    );
 }

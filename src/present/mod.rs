@@ -5,6 +5,7 @@ mod btt;
 mod check;
 pub mod csv;
 mod device;
+mod device_lines;
 pub mod json;
 pub mod rows;
 mod series;
@@ -17,6 +18,17 @@ pub use check::check_text;
 pub use stats::stats_text;
 pub use stats_csv::stats_csv;
 pub use style::Style;
+
+/// How a report is looked at.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    /// Colours.
+    pub style: Style,
+    /// `-v`: ledgers, every group, every reason.
+    pub verbose: bool,
+    /// Its numbers are those of filtered bios and requests.
+    pub filtered: bool,
+}
 
 /// No text for people is wider than this.
 pub const WIDTH: usize = 100;

@@ -5,8 +5,8 @@ use super::table::{ABSENT, Table};
 use crate::metrics::report::{Device, Group, Interval, TimeDist};
 use crate::units::{human_count, human_ns};
 
-/// Prints the series; times are those of the trace.
-pub fn print(series: &[Interval], _start_ns: i64, style: &Style, out: &mut String) {
+/// Prints the series; times are those of the trace, which ends (with its last interval) at `end_ns`.
+pub fn print(series: &[Interval], end_ns: i64, style: &Style, out: &mut String) {
     let mut t = Table::new(
         "from, s",
         &[
@@ -19,7 +19,8 @@ pub fn print(series: &[Interval], _start_ns: i64, style: &Style, out: &mut Strin
         .flat_map(|i| &i.devices)
         .any(|d| with_d2c(d).count() > 1);
     for interval in series {
-        let secs = interval.to_ns.saturating_sub(interval.from_ns).max(1) as f64 / 1e9;
+        let to = interval.to_ns.min(end_ns).max(interval.from_ns);
+        let secs = to.saturating_sub(interval.from_ns) as f64 / 1e9;
         let from = format!("{:.3}", interval.from_ns as f64 / 1e9);
         if interval.devices.is_empty() {
             t.row(&from, Vec::new());
@@ -68,7 +69,11 @@ fn cells(d: &Device, secs: f64) -> Vec<String> {
             count(|g| g.requests)
         },
         format!("{mib:.2}"),
-        format!("{:.1}", mib / secs),
+        if secs > 0.0 {
+            format!("{:.1}", mib / secs)
+        } else {
+            ABSENT.to_string()
+        },
         mean(g2c),
         mean(with_d2c(d)),
         with_d2c(d)

@@ -1,7 +1,7 @@
 //! `stats` for people: inputs and verdict on top, then every device, then the time series and btt's table.
 
 use super::table::{cut, flow};
-use super::{Style, WIDTH, btt, device, series};
+use super::{Style, View, WIDTH, btt, device, series};
 use crate::metrics::quality::{self, Quality, Verdict};
 use crate::metrics::report::{Input, StatsReport};
 use crate::units::{human_count, human_ns};
@@ -10,16 +10,18 @@ use crate::units::{human_count, human_ns};
 const INPUTS: usize = 4;
 
 /// The whole text.
-pub fn stats_text(r: &StatsReport, style: &Style, verbose: bool) -> String {
+pub fn stats_text(r: &StatsReport, view: &View) -> String {
+    let style = &view.style;
     let mut out = String::new();
-    head(r, style, &mut out);
+    head(r, view, &mut out);
     for (i, d) in r.devices.iter().enumerate() {
         out.push('\n');
-        device::print(d, i, r, style, verbose, &mut out);
+        device::print(d, i, r, view, &mut out);
     }
+    unplaced(r, style, &mut out);
     if let Some(s) = &r.series {
         out.push('\n');
-        series::print(s, r.start_ns, style, &mut out);
+        series::print(s, end_ns(r), style, &mut out);
     }
     if let Some(b) = &r.btt {
         out.push('\n');
@@ -28,7 +30,29 @@ pub fn stats_text(r: &StatsReport, style: &Style, verbose: bool) -> String {
     out
 }
 
-fn head(r: &StatsReport, style: &Style, out: &mut String) {
+/// Plug events that name no device, where there are several.
+fn unplaced(r: &StatsReport, style: &Style, out: &mut String) {
+    let counts = r
+        .unplaced_events
+        .iter()
+        .map(|(a, by)| (a, by.values().sum::<u64>()));
+    let parts: Vec<String> = counts
+        .map(|(a, n)| format!("{a} {}", human_count(n)))
+        .collect();
+    if !parts.is_empty() {
+        out.push_str(&format!("\n{}\n", style.bold("no device named")));
+        remark("events", parts, style, out);
+    }
+}
+
+/// When the last event was.
+fn end_ns(r: &StatsReport) -> i64 {
+    r.start_ns
+        .saturating_add(i64::try_from(r.span_ns).unwrap_or(i64::MAX))
+}
+
+fn head(r: &StatsReport, view: &View, out: &mut String) {
+    let style = &view.style;
     let devices = if r.devices.len() == 1 {
         "1 device".to_string()
     } else {
@@ -52,7 +76,7 @@ fn head(r: &StatsReport, style: &Style, out: &mut String) {
             human_count(events)
         ));
     }
-    verdict_line(&quality::of_stats(r), out, style);
+    verdict_line(&quality::of_stats(r, view.filtered), out, style);
 }
 
 /// `trace.gz  blkparse, gzip · 43,216 events`, and what is told besides.

@@ -11,6 +11,14 @@ use std::collections::BTreeMap;
 
 const PLAIN: fn() -> Style = || Style::new(false);
 
+fn view(color: bool, verbose: bool) -> View {
+    View {
+        style: Style::new(color),
+        verbose,
+        filtered: false,
+    }
+}
+
 fn narrow(s: &str) {
     for l in s.lines() {
         assert!(width(l) <= WIDTH, "{} columns: {l}", width(l));
@@ -20,7 +28,7 @@ fn narrow(s: &str) {
 
 #[test]
 fn a_sound_trace_reads_like_this() {
-    let got = stats_text(&report(), &PLAIN(), false);
+    let got = stats_text(&report(), &view(false, false));
     let want = "\
 trace.gz  blkparse, gzip · 43,216 events in 1.98 s · 1 device
 complete: nothing lost, accounts balance
@@ -59,8 +67,8 @@ nvme0n1 (259,0) · 1.73 TiB
 
 #[test]
 fn colours_change_no_text() {
-    let plain = stats_text(&report(), &PLAIN(), true);
-    let colored = stats_text(&report(), &Style::new(true), true);
+    let plain = stats_text(&report(), &view(false, true));
+    let colored = stats_text(&report(), &view(true, true));
     let mut bare = String::new();
     let mut skip = false;
     for c in colored.chars() {
@@ -119,7 +127,7 @@ fn hard() -> crate::metrics::report::StatsReport {
 fn nothing_is_too_wide_however_hard_the_trace() {
     let r = hard();
     for verbose in [false, true] {
-        let got = stats_text(&r, &PLAIN(), verbose);
+        let got = stats_text(&r, &view(false, verbose));
         narrow(&got);
         assert!(
             got.contains("usable with care: the recorder lost 1,234,567 events")
@@ -133,8 +141,11 @@ fn nothing_is_too_wide_however_hard_the_trace() {
 
 #[test]
 fn the_verdict_follows_the_evidence() {
-    assert_eq!(quality::of_stats(&report()).verdict, Verdict::Complete);
-    let q = quality::of_stats(&hard());
+    assert_eq!(
+        quality::of_stats(&report(), false).verdict,
+        Verdict::Complete
+    );
+    let q = quality::of_stats(&hard(), false);
     assert_eq!(q.verdict, Verdict::UsableWithCare);
     let codes: Vec<&str> = q.reasons.iter().map(|r| r.code).collect();
     for code in [
@@ -148,10 +159,10 @@ fn the_verdict_follows_the_evidence() {
     }
     let mut r = report();
     r.devices[0].ledger[0].balance = 5_000;
-    assert_eq!(quality::of_stats(&r).verdict, Verdict::Unusable);
+    assert_eq!(quality::of_stats(&r, false).verdict, Verdict::Unusable);
     r.devices[0].events = BTreeMap::from([("P", BTreeMap::from([("N".to_string(), 3)]))]);
     assert!(
-        quality::of_stats(&r)
+        quality::of_stats(&r, false)
             .reasons
             .iter()
             .any(|x| x.code == "no_io")
@@ -168,7 +179,7 @@ fn a_series_has_a_line_per_interval_and_device() {
         unplaced_events: Default::default(),
     };
     r.series = Some(vec![i(0, vec![device()]), i(1, Vec::new())]);
-    let got = stats_text(&r, &PLAIN(), false);
+    let got = stats_text(&r, &view(false, false));
     narrow(&got);
     let want = "
   from, s  device  events    bios  requests    MiB  MiB/s  G2C mean  D2C mean      p99  depth  max
@@ -207,14 +218,12 @@ fn btts_rows_are_seconds_with_nine_decimals() {
         ]),
         differences: BTreeMap::from([("split", 2)]),
     });
-    let got = stats_text(&r, &PLAIN(), false);
+    let got = stats_text(&r, &view(false, false));
     narrow(&got);
     let want = "
 btt · per bio, by btt's rules, in seconds
   all devices          MIN          AVG          MAX   N
   Q2C          0.000001000  0.123456789  5.000000000  82
-  259,0          MIN          AVG          MAX   N
-  Q2C    0.000001000  0.123456789  5.000000000  82
   btt differs  split 2
 ";
     assert!(got.ends_with(want), "{got}");
@@ -267,6 +276,8 @@ fn check_report() -> CheckReport {
         }],
         start_ns: 0,
         span_ns: 2_500_000_000,
+        went_back: 2,
+        untracked_events: 0,
         missing,
         devices: vec![d],
         completions_may_vanish: true,
@@ -319,6 +330,7 @@ trace.gz  blkparse, gzip · 43,216 events
   cut_line     1 · line 123: '  8,0    0'
                the line was skipped and counted; look at it in the input
   losses       the recorder lost no events
+  order        2 events are older than one before them
 
 not in the trace
   no I         unknown: G2I, I2D · usual where no I/O scheduler is set
@@ -358,4 +370,48 @@ fn json_has_the_schema_and_null_for_what_is_absent() {
     assert_eq!(j["inputs"][0]["path"], "trace.gz");
     assert_eq!(j["devices"][0]["ledger"][0]["balance"], 0);
     assert_eq!(j["missing"][0]["event"], "I");
+}
+
+#[test]
+fn a_filter_is_no_flaw_of_the_trace() {
+    let mut r = report();
+    r.devices[0].events.clear();
+    r.devices[0].groups.clear();
+    let got = stats_text(
+        &r,
+        &View {
+            filtered: true,
+            ..view(false, false)
+        },
+    );
+    narrow(&got);
+    assert!(got.contains("complete: nothing lost"), "{got}");
+    assert!(
+        got.contains("no event passed the filter") && !got.contains("not known"),
+        "{got}"
+    );
+}
+
+#[test]
+fn a_bio_based_device_shows_bios_only() {
+    let mut r = report();
+    let d = &mut r.devices[0];
+    d.kind = "bio";
+    d.events.retain(|a, _| matches!(*a, "Q" | "C"));
+    let mut g = group("WS");
+    g.bios = 100;
+    g.bio_latency_ns.q2c = dist(100, 2e6, 9_000_000);
+    d.groups = vec![g];
+    d.depth = None;
+    let got = stats_text(&r, &view(false, false));
+    narrow(&got);
+    assert!(got.contains("\n  bios  bios\n  WS     100\n"), "{got}");
+    assert!(
+        got.contains("  latency  Q2C mean      p50      p99      max\n  WS        2.00 ms"),
+        "{got}"
+    );
+    assert!(
+        got.contains("82 flush bios (the devices below flush)") && !got.contains("not known"),
+        "{got}"
+    );
 }
