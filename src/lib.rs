@@ -8,10 +8,13 @@
 //! Data flows one way; `tests/suite/architecture.rs` holds the table of who may import whom.
 #![deny(missing_docs)]
 
+pub mod cli;
+pub mod commands;
 pub mod error;
 pub mod event;
 pub mod format;
 pub mod lifecycle;
 pub mod metrics;
+pub mod present;
 pub mod stats;
 pub mod units;

@@ -105,12 +105,64 @@ fn three_digits(v: f64, whole: bool) -> String {
     }
 }
 
+/// Reads a size: whole bytes, or a number with a unit. `K M G T P` (with or without `B`) are powers of 1000, as disks
+/// are sold; `KiB MiB GiB TiB PiB` (or `Ki …`) powers of 1024. `1.9T` is exactly 1,900,000,000,000.
+///
+/// # Errors
+/// What was expected and what was found.
+pub fn parse_bytes(s: &str) -> Result<u64, String> {
+    let fail = || format!("expected a size like 1900000000000, 1.9T or 512MiB, found '{s}'");
+    let end = s
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(s.len());
+    let (number, unit) = s.split_at(end);
+    let unit = unit.trim_start().to_ascii_lowercase();
+    let unit = unit.strip_suffix('b').unwrap_or(&unit);
+    let (letter, base) = match unit.strip_suffix('i') {
+        Some(letter) if !letter.is_empty() => (letter, 1024u128),
+        _ => (unit, 1000u128),
+    };
+    let power = ["", "k", "m", "g", "t", "p"]
+        .iter()
+        .position(|u| *u == letter)
+        .ok_or_else(fail)?;
+    let scale = base.pow(power as u32);
+    let (whole, frac) = number.split_once('.').unwrap_or((number, ""));
+    let digits = |t: &str| t.len() <= 18 && t.bytes().all(|b| b.is_ascii_digit());
+    if whole.is_empty() || !digits(frac) || number.ends_with('.') {
+        return Err(fail());
+    }
+    let whole: u64 = whole.parse().map_err(|_| fail())?;
+    let part: u64 = format!("0{frac}").parse().map_err(|_| fail())?;
+    let ten = 10u128.pow(frac.len() as u32);
+    let part = u128::from(part) * scale;
+    if part % ten != 0 {
+        return Err(format!("{} (not a whole number of bytes)", fail()));
+    }
+    let bytes = u128::from(whole).checked_mul(scale).map(|w| w + part / ten);
+    bytes
+        .and_then(|b| u64::try_from(b).ok())
+        .ok_or_else(|| format!("{} (beyond 2^64 bytes)", fail()))
+}
+
+/// Reads `--capacity`: `BYTES`, or `DEV=BYTES` with a device number or name. Sizes as [`parse_bytes`].
+///
+/// # Errors
+/// As [`parse_bytes`], or nothing before the `=`.
+pub fn parse_capacity(s: &str) -> Result<(Option<&str>, u64), String> {
+    match s.split_once('=') {
+        Some((dev, _)) if dev.trim().is_empty() => Err(format!("expected DEV=BYTES, found '{s}'")),
+        Some((dev, bytes)) => Ok((Some(dev.trim()), parse_bytes(bytes.trim())?)),
+        None => Ok((None, parse_bytes(s.trim())?)),
+    }
+}
+
 /// A count with thousands separators: `43,216`.
 pub fn human_count(n: u64) -> String {
     let s = n.to_string();
     let mut out = String::with_capacity(s.len() + s.len() / 3);
     for (i, c) in s.chars().enumerate() {
-        if i > 0 && (s.len() - i) % 3 == 0 {
+        if i > 0 && (s.len() - i).is_multiple_of(3) {
             out.push(',');
         }
         out.push(c);
@@ -146,6 +198,36 @@ mod tests {
         assert_eq!(Nanos::parse_secs(b"4.0172x3311"), None);
         assert_eq!(Nanos::parse_secs(b"."), None);
         assert_eq!(Nanos::parse_secs(b"99999999999999999999"), None);
+    }
+
+    #[test]
+    fn sizes_are_read_exactly() {
+        assert_eq!(parse_bytes("1900000000000"), Ok(1_900_000_000_000));
+        assert_eq!(parse_bytes("1.9T"), Ok(1_900_000_000_000));
+        assert_eq!(parse_bytes("1.9 TB"), Ok(1_900_000_000_000));
+        assert_eq!(parse_bytes("512MiB"), Ok(512 << 20));
+        assert_eq!(parse_bytes("0.5Ki"), Ok(512));
+        assert_eq!(parse_bytes("18446744073709551615"), Ok(u64::MAX));
+        for bad in [
+            "",
+            "T",
+            "1.T",
+            ".5T",
+            "1.5",
+            "1e9",
+            "-1",
+            "1X",
+            "1i",
+            "99999999P",
+            "1.2.3K",
+            "1.0001K",
+        ] {
+            assert!(parse_bytes(bad).is_err(), "{bad}");
+        }
+        assert_eq!(parse_capacity("8,0=1K"), Ok((Some("8,0"), 1000)));
+        assert_eq!(parse_capacity("1K"), Ok((None, 1000)));
+        assert!(parse_capacity("=1K").is_err());
+        assert!(parse_capacity("sda=").is_err());
     }
 
     #[test]

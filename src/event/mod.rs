@@ -4,11 +4,13 @@
 
 mod action;
 mod device;
+mod queue;
 mod rwbs;
 mod trace;
 
 pub use action::Action;
 pub use device::DevId;
+pub use queue::QueueInfo;
 pub use rwbs::{Op, Rwbs};
 pub use trace::{CommTable, Coverage, Fields, TraceMeta};
 

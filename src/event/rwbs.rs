@@ -84,6 +84,16 @@ impl Rwbs {
         Rwbs(v)
     }
 
+    /// The letters as one number whose order is letter order; 0 for none.
+    pub const fn word(self) -> u64 {
+        self.0
+    }
+
+    /// The inverse of [`Rwbs::word`].
+    pub const fn from_word(word: u64) -> Rwbs {
+        Rwbs(word)
+    }
+
     fn bytes(self) -> [u8; 8] {
         self.0.to_be_bytes()
     }

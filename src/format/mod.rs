@@ -3,14 +3,36 @@
 //! Knows nothing of requests. A new text format is one folder that implements [`LineFormat`] and one line in
 //! [`FORMATS`].
 
+pub mod bcc_trace;
+pub mod blkparse;
+pub mod bpftrace;
+mod compress;
+mod detect;
+mod foreign;
+mod input;
+mod lines;
 mod open;
+mod order;
+mod pipeline;
+mod queue;
 mod report;
+pub mod template;
 
+pub use detect::by_name;
 pub use open::{ReadOptions, Trace};
+pub use queue::{Snapshot, parse_queue};
 pub use report::{Defect, DefectCount, ImportReport, SkipRule};
 
 use crate::error::Result;
-use crate::event::{BlockEvent, CommTable, Fields};
+use crate::event::{BlockEvent, CommId, CommTable, DevId, Fields};
+use std::collections::BTreeMap;
+
+/// All text formats blkan reads, in the order in which they are listed to people.
+pub static FORMATS: &[&dyn LineFormat] = &[
+    &blkparse::Blkparse,
+    &bpftrace::BPFTRACE,
+    &bcc_trace::BCC_TRACE,
+];
 
 /// Whether the head of an input looks like a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +96,44 @@ pub struct LineCtx {
     pub trailer: Vec<String>,
     /// `--raw-rwbs`: keep `FN`.
     pub raw_rwbs: bool,
+    /// This is the last line of the input and it has no line end: its last field may be cut in the middle.
+    pub unterminated: bool,
+    /// The names met last, by their bytes: spares the table's hashing.
+    recent: RecentNames,
+}
+
+/// Slots of [`RecentNames`]: a trace has a handful of tasks at a time.
+const RECENT: usize = 16;
+
+/// A small direct-mapped memory of task names. Only names of up to 15 bytes (`TASK_COMM_LEN` − 1) are kept.
+#[derive(Debug)]
+struct RecentNames([(u128, CommId); RECENT]);
+
+impl Default for RecentNames {
+    fn default() -> Self {
+        // Key 0 never matches: every key carries its length, plus one, in the top byte.
+        RecentNames([(0, CommId::NONE); RECENT])
+    }
+}
+
+impl LineCtx {
+    /// The chunk's id of a task name.
+    #[inline]
+    pub fn comm(&mut self, name: &[u8]) -> CommId {
+        let mut bytes = [0u8; 16];
+        let Some(room) = bytes[..15].get_mut(..name.len()) else {
+            return self.comms.intern(name);
+        };
+        room.copy_from_slice(name);
+        bytes[15] = name.len() as u8 + 1;
+        let key = u128::from_le_bytes(bytes);
+        let mix = (key as u64 ^ (key >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let slot = &mut self.recent.0[(mix >> 60) as usize % RECENT];
+        if slot.0 != key {
+            *slot = (key, self.comms.intern(name));
+        }
+        slot.1
+    }
 }
 
 /// A text format: what it is, and what one line means. Everything else (buffers, line numbers, limits, threads,
@@ -85,6 +145,20 @@ pub trait LineFormat: Send + Sync {
     fn sniff(&self, head: &[u8]) -> Sniff;
     /// Parses one line, given without its line end (neither LF nor CR).
     fn parse_line(&self, line: &[u8], ctx: &mut LineCtx) -> Line;
+    /// Whether the recorder writes a line when it loses events, so that no such line means that none were lost.
+    fn tells_losses(&self) -> bool {
+        false
+    }
+    /// Called once, at the end of an input: what the recorder's own summary says (`report.trailer`) may go into the
+    /// report, and names of devices into `names`.
+    fn finish(&self, _report: &mut ImportReport, _names: &mut DeviceNames<'_>) {}
+}
+
+/// Device names found by a format, with the counts that tell which device a summary speaks of.
+pub struct DeviceNames<'a> {
+    /// To be filled.
+    pub names: &'a mut BTreeMap<DevId, String>,
+    tally: &'a lines::Tally,
 }
 
 /// An open trace: batches of events until it returns `false`.

@@ -132,6 +132,8 @@ pub struct ImportReport {
 impl ImportReport {
     /// How many places of each kind of damage are kept.
     pub const PLACES: usize = 3;
+    /// How many lines of the recorder's own summary are kept (real ones have 9 a CPU and device).
+    pub const TRAILER: usize = 20_000;
 
     /// Counts damage at `line` (0: the stream) and keeps the first few texts.
     pub fn defect(&mut self, kind: Defect, line: u64, text: &[u8]) {
@@ -161,6 +163,27 @@ impl ImportReport {
             .filter(|(k, _)| !matches!(k, Defect::TruncatedStream | Defect::CorruptStream))
             .map(|(_, c)| c.n)
             .sum()
+    }
+
+    /// Adds the account of a piece of this input whose first line is number `before` + 1.
+    pub(super) fn absorb(&mut self, part: &mut ImportReport, before: u64) {
+        self.lines += part.lines;
+        self.events += part.events;
+        for (rule, n) in std::mem::take(&mut part.skipped) {
+            *self.skipped.entry(rule).or_default() += n;
+        }
+        for (kind, mut count) in std::mem::take(&mut part.defects) {
+            let mine = self.defects.entry(kind).or_default();
+            mine.n += count.n;
+            let room = Self::PLACES.saturating_sub(mine.first.len());
+            let places = count.first.drain(..).take(room);
+            mine.first.extend(places.map(|(line, text)| (before + line, text)));
+        }
+        if let Some(lost) = part.lost_events {
+            *self.lost_events.get_or_insert(0) += lost;
+        }
+        let room = Self::TRAILER.saturating_sub(self.trailer.len());
+        self.trailer.extend(part.trailer.drain(..).take(room));
     }
 
     /// Anything that `--strict` must refuse.

@@ -1,11 +1,31 @@
 //! Dispatch of events to the state of their device.
 
-use super::{DeviceSummary, Sink};
-use crate::event::{BlockEvent, Coverage, Fields};
+use super::device::{Cx, Device, Ids};
+use super::evict::OPEN_ITEMS;
+use super::types::*;
+use crate::event::{Action, BlockEvent, Coverage, DevId, Fields, Op};
+use crate::units::Nanos;
+use rustc_hash::FxHashMap;
+
+/// Devices with a state of their own. A real trace has a few; beyond this (hostile input) events are only counted.
+const DEVICES: usize = 4096;
+
+/// Open items are swept and bounded every so many events.
+const SWEEP: u32 = 1024;
 
 /// Rebuilds lifecycles from a stream of events in time order. Memory follows the I/O in flight.
 pub struct Tracker {
+    devices: Vec<Device>,
+    by_id: FxHashMap<DevId, usize>,
+    last: usize,
+    ids: Ids,
     coverage: Coverage,
+    lossy: bool,
+    plugs: bool,
+    span: Option<(Nanos, Nanos)>,
+    until_sweep: u32,
+    went_back: u64,
+    refused: u64,
 }
 
 /// What the tracker knows at the end.
@@ -15,29 +35,138 @@ pub struct TrackerReport {
     /// Which actions were seen.
     pub coverage: Coverage,
     /// Time of the first event, and of the last (ns); `None` if there was no event.
-    pub span: Option<(crate::units::Nanos, crate::units::Nanos)>,
+    pub span: Option<(Nanos, Nanos)>,
+    /// Events that were older than one before them.
+    pub went_back: u64,
+    /// Events of devices beyond the 4,096th, which were not tracked.
+    pub untracked_events: u64,
 }
 
 impl Tracker {
     /// A tracker for a source with these abilities.
-    pub fn new(_fields: Fields) -> Tracker {
+    pub fn new(fields: Fields) -> Tracker {
         Tracker {
+            devices: Vec::new(),
+            by_id: FxHashMap::default(),
+            last: 0,
+            ids: Ids::default(),
             coverage: Coverage::default(),
+            lossy: fields.completions_may_vanish,
+            plugs: false,
+            span: None,
+            until_sweep: SWEEP,
+            went_back: 0,
+            refused: 0,
         }
     }
 
     /// Takes the next event; tells `sink` what it closes.
     pub fn observe<S: Sink>(&mut self, ev: &BlockEvent, sink: &mut S) {
         self.coverage.note(ev.action);
+        match &mut self.span {
+            None => self.span = Some((ev.time, ev.time)),
+            Some((from, to)) => {
+                if ev.time < *to {
+                    self.went_back += 1;
+                }
+                *from = (*from).min(ev.time);
+                *to = (*to).max(ev.time);
+            }
+        }
         sink.event(ev);
+        match ev.action {
+            Action::Plug | Action::Unplug | Action::UnplugTimer => {
+                self.plugs = true;
+                return;
+            }
+            Action::Bounce | Action::SleepRq => return,
+            Action::RqError | Action::IoStart | Action::IoDone | Action::RqRemap => return,
+            _ => {}
+        }
+        let parent = self.parent_of(ev);
+        let Some(d) = self.device(ev.dev) else {
+            self.refused += 1;
+            return;
+        };
+        let mut cx = Cx {
+            sink,
+            ids: &mut self.ids,
+            lossy: self.lossy,
+            plugs: self.plugs,
+        };
+        handle(&mut self.devices[d], ev, parent, &mut cx);
+        self.until_sweep -= 1;
+        if self.until_sweep == 0 {
+            self.until_sweep = SWEEP;
+            let limit = (2 * OPEN_ITEMS / self.devices.len().max(1)).clamp(1024, OPEN_ITEMS);
+            for d in &mut self.devices {
+                d.bound(limit, &mut cx);
+            }
+        }
+    }
+
+    fn device(&mut self, dev: DevId) -> Option<usize> {
+        if self.devices.get(self.last).is_some_and(|d| d.dev == dev) {
+            return Some(self.last);
+        }
+        if let Some(i) = self.by_id.get(&dev) {
+            self.last = *i;
+            return Some(*i);
+        }
+        if self.devices.len() >= DEVICES {
+            return None;
+        }
+        self.devices.push(Device::new(dev));
+        self.last = self.devices.len() - 1;
+        self.by_id.insert(dev, self.last);
+        Some(self.last)
+    }
+
+    /// For an A: the bio of the upper device it was made from.
+    fn parent_of(&mut self, ev: &BlockEvent) -> Option<u64> {
+        if ev.action != Action::Remap {
+            return None;
+        }
+        let upper = *self.by_id.get(&ev.aux_dev)?;
+        self.devices[upper].parent_of(ev)
     }
 
     /// Ends the trace: tells `sink` what is still open.
-    pub fn finish<S: Sink>(self, _sink: &mut S) -> TrackerReport {
+    pub fn finish<S: Sink>(mut self, sink: &mut S) -> TrackerReport {
+        self.devices.sort_by_key(|d| d.dev);
+        let mut cx = Cx {
+            sink,
+            ids: &mut self.ids,
+            lossy: self.lossy,
+            plugs: self.plugs,
+        };
+        let devices = self.devices.into_iter().map(|d| d.finish(&mut cx));
         TrackerReport {
-            devices: Vec::new(),
+            devices: devices.collect(),
             coverage: self.coverage,
-            span: None,
+            span: self.span,
+            went_back: self.went_back,
+            untracked_events: self.refused,
         }
+    }
+}
+
+fn handle<S: Sink>(d: &mut Device, ev: &BlockEvent, parent: Option<u64>, cx: &mut Cx<'_, S>) {
+    let waiter = ev.action == Action::Complete && ev.bytes == 0 && ev.rwbs.op() == Op::Write;
+    if !waiter && d.interrupts_burst(ev) {
+        d.end_burst(cx);
+    }
+    match ev.action {
+        Action::Queue => d.on_queue(ev, cx),
+        Action::GetRq => d.on_getrq(ev, cx),
+        Action::Insert => d.on_insert(ev, cx),
+        Action::Issue => d.on_issue(ev, cx),
+        Action::Requeue => d.on_requeue(ev, cx),
+        Action::Complete | Action::BioComplete => d.on_complete(ev, cx),
+        Action::BackMerge | Action::RqMerge => d.on_back_merge(ev, cx),
+        Action::FrontMerge => d.on_front_merge(ev, cx),
+        Action::Split => d.on_split(ev, cx),
+        Action::Remap => d.on_remap(ev, parent),
+        _ => {}
     }
 }

@@ -37,6 +37,16 @@ impl Stamp {
         }
     }
 
+    /// The earlier of two, of which either may be unknown.
+    #[inline]
+    pub fn earlier(self, o: Stamp) -> Stamp {
+        match (self.is_some(), o.is_some()) {
+            (true, true) => Stamp(self.0.min(o.0)),
+            (true, false) => self,
+            _ => o,
+        }
+    }
+
     /// `end - self`, if both are seen. Negative when clocks of two CPUs disagree: the caller counts and drops those.
     #[inline]
     pub fn to(self, end: Stamp) -> Option<i64> {
@@ -548,6 +558,8 @@ pub trait Sink {
     fn bio(&mut self, _bio: &Bio) {}
     /// A request that ended, was absorbed or given up, or is still open at the end.
     fn request(&mut self, _rq: &Request) {}
+    /// A request was issued; `rq` is its state after the D event `ev`.
+    fn issue(&mut self, _rq: &Request, _ev: &BlockEvent) {}
     /// A merge.
     fn merge(&mut self, _m: &Merge) {}
     /// A flush step that ended.

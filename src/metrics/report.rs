@@ -7,6 +7,9 @@ use crate::event::DevId;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
+/// Raw counts: action letter → rwbs → n.
+pub type EventTable = BTreeMap<&'static str, BTreeMap<String, u64>>;
+
 /// A distribution of times in ns.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct TimeDist {
@@ -130,7 +133,7 @@ pub struct AccountRow {
 }
 
 /// Flush accounting.
-#[derive(Clone, Debug, Serialize, PartialEq)]
+#[derive(Clone, Debug, Serialize, PartialEq, Default)]
 pub struct Flush {
     /// Flush bios: zero-length PREFLUSH bios.
     pub bios: u64,
@@ -151,7 +154,7 @@ pub struct Flush {
 }
 
 /// Merges.
-#[derive(Clone, Debug, Serialize, PartialEq)]
+#[derive(Clone, Debug, Serialize, PartialEq, Default)]
 #[allow(missing_docs)]
 pub struct Merges {
     pub back: u64,
@@ -222,7 +225,7 @@ pub struct Device {
     /// `request` or `bio`.
     pub kind: &'static str,
     /// Raw counts: action → rwbs → n.
-    pub events: BTreeMap<&'static str, BTreeMap<String, u64>>,
+    pub events: EventTable,
     /// bios, requests, issues.
     pub ledger: Vec<AccountRow>,
     /// By the `--by` keys.
@@ -263,8 +266,11 @@ pub struct Interval {
     pub from_ns: i64,
     /// End (exclusive).
     pub to_ns: i64,
-    /// Events, requests and bios that ended in it.
+    /// Events, requests and bios that ended in it; only devices with any.
     pub devices: Vec<Device>,
+    /// As [`StatsReport::unplaced_events`].
+    #[serde(skip_serializing_if = "EventTable::is_empty")]
+    pub unplaced_events: EventTable,
 }
 
 /// One row of btt's table.
@@ -304,6 +310,10 @@ pub struct StatsReport {
     pub start_ns: i64,
     /// Devices, ascending.
     pub devices: Vec<Device>,
+    /// Plug events of tracepoints, which name no device, in a trace of several devices. (Where the trace has one
+    /// device they are counted there.)
+    #[serde(skip_serializing_if = "EventTable::is_empty")]
+    pub unplaced_events: EventTable,
     /// `--every`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<Vec<Interval>>,
@@ -312,4 +322,14 @@ pub struct StatsReport {
     pub btt: Option<Btt>,
     /// JSON pointer of each null → reason.
     pub why: BTreeMap<String, String>,
+}
+
+impl StatsReport {
+    /// The document as indented JSON: keys in the order declared here, maps sorted.
+    ///
+    /// # Errors
+    /// None that this type can cause; serde_json's signature is kept.
+    pub fn to_json(&self) -> serde_json::Result<String> {
+        serde_json::to_string_pretty(self)
+    }
 }

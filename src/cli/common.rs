@@ -1,0 +1,179 @@
+//! Options that several subcommands share, as clap sees them, and their translation for [`crate::commands`].
+
+use super::values;
+use crate::commands::{Capacity, ColorChoice, DevSpec, InputOpts, OutputOpts, Rows, Window};
+use crate::event::{Op, Rwbs};
+use crate::metrics::Filter;
+use crate::units::Nanos;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+/// What to read.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Input")]
+pub struct InputArgs {
+    /// Trace files, compressed or not; several are read as one trace (per-CPU parts, rotated logs). `-` is stdin
+    #[arg(value_name = "TRACE", required = true)]
+    traces: Vec<PathBuf>,
+    /// Name the format instead of recognising it (blkparse, bpftrace, bcc-trace)
+    #[arg(long, value_name = "NAME")]
+    format: Option<String>,
+    /// How the log's lines look, e.g. '{ns} {event} {dev} {rwbs} {sector} {nr} {comm}'; repeat for other kinds of lines
+    #[arg(long, value_name = "TEMPLATE", conflicts_with = "bt")]
+    line: Vec<String>,
+    /// The bpftrace script that wrote the log: its printf formats tell how to read it
+    #[arg(long, value_name = "SCRIPT")]
+    bt: Option<PathBuf>,
+    /// Snapshot of the queue settings, from: grep . /sys/block/DEV/dev /sys/block/DEV/size /sys/block/DEV/queue/*
+    #[arg(long, value_name = "FILE")]
+    queue: Option<PathBuf>,
+    /// Capacity of the device in bytes (or with unit: 1900GB, 512GiB); DEV=BYTES where there are several
+    #[arg(long, value_name = "BYTES|DEV=BYTES", value_parser = values::capacity)]
+    capacity: Vec<Capacity>,
+    /// Keep blkparse's FN for the device flush (default: FF, as tracepoints print it)
+    #[arg(long)]
+    raw_rwbs: bool,
+    /// Threads that parse; 0: as many as the machine has. Results do not depend on it
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+}
+
+/// Which part of the trace.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Selection")]
+pub struct WindowArgs {
+    /// Only these devices: MAJ,MIN, or a name that --queue or the trace tells; repeat or list
+    #[arg(long, value_name = "DEV", value_parser = values::devices)]
+    dev: Vec<Vec<DevSpec>>,
+    /// Only events from this time on, as the trace prints it (seconds, or with ns, us, ms, s)
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
+    from: Option<Nanos>,
+    /// Only events before this time
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
+    to: Option<Nanos>,
+}
+
+/// Which bios and requests.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Selection")]
+pub struct FilterArgs {
+    /// Only these letters, exactly (WS,FWS); repeat or list
+    #[arg(long, value_name = "LETTERS", value_delimiter = ',', value_parser = values::rwbs)]
+    rwbs: Vec<Rwbs>,
+    /// Only these operations: read, write, discard, secure-erase, flush, write-zeroes, zone, none
+    #[arg(long, value_name = "OP", value_delimiter = ',', value_parser = values::op)]
+    op: Vec<Op>,
+    /// Only these task names, exactly; repeat or list
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    comm: Vec<String>,
+    /// Only these task ids; repeat or list
+    #[arg(long, value_name = "PID", value_delimiter = ',')]
+    pid: Vec<u32>,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum Color {
+    // On a terminal, unless NO_COLOR is set.
+    Auto,
+    // Always.
+    Always,
+    // Never.
+    Never,
+}
+
+/// What to write, and where.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// JSON instead of text (rows: one object a line)
+    #[arg(long)]
+    json: bool,
+    /// Write to FILE instead of stdout
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Exit with 3 if the input is damaged or lost events (the answer is still printed)
+    #[arg(long)]
+    strict: bool,
+    /// No warnings, no progress bar
+    #[arg(short, long)]
+    quiet: bool,
+    /// More detail: ledgers, every group
+    #[arg(short, long)]
+    verbose: bool,
+    /// Colours; auto: on a terminal, unless NO_COLOR is set
+    #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
+    color: Color,
+}
+
+/// `--csv`, where there is one.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct CsvArg {
+    /// CSV with a header line
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+}
+
+impl InputArgs {
+    /// As the commands take it.
+    pub fn opts(self) -> InputOpts {
+        InputOpts {
+            traces: self.traces,
+            format: self.format,
+            lines: self.line,
+            bt: self.bt,
+            queue: self.queue,
+            capacity: self.capacity,
+            raw_rwbs: self.raw_rwbs,
+            threads: self.threads,
+        }
+    }
+}
+
+impl WindowArgs {
+    /// As the commands take it.
+    pub fn opts(self) -> Window {
+        Window {
+            devs: self.dev.into_iter().flatten().collect(),
+            from: self.from,
+            to: self.to,
+        }
+    }
+}
+
+impl FilterArgs {
+    /// As the commands take it. Letters are renamed as those of the trace will be.
+    pub fn opts(self, raw_rwbs: bool) -> Filter {
+        let name = |r: Rwbs| if raw_rwbs { r } else { r.canonical() };
+        Filter {
+            rwbs: self.rwbs.into_iter().map(name).collect(),
+            op: self.op,
+            comm: self.comm,
+            pid: self.pid,
+        }
+    }
+}
+
+impl OutputArgs {
+    /// As the commands take it.
+    pub fn opts(self, csv: Option<CsvArg>) -> OutputOpts {
+        let csv = csv.is_some_and(|c| c.csv);
+        OutputOpts {
+            rows: match (self.json, csv) {
+                (true, _) => Rows::Json,
+                (false, true) => Rows::Csv,
+                (false, false) => Rows::Text,
+            },
+            file: self.output,
+            strict: self.strict,
+            quiet: self.quiet,
+            verbose: self.verbose,
+            color: match self.color {
+                Color::Auto => ColorChoice::Auto,
+                Color::Always => ColorChoice::Always,
+                Color::Never => ColorChoice::Never,
+            },
+        }
+    }
+}

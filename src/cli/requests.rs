@@ -1,0 +1,38 @@
+//! `blkan requests` as clap sees it.
+
+use super::common::{CsvArg, FilterArgs, InputArgs, OutputArgs, WindowArgs};
+use crate::commands::RowOpts;
+use clap::Args;
+
+/// Every request: what it carried, when it moved, how it ended
+#[derive(Args, Debug)]
+#[command(after_help = "\
+Examples:
+  blkan requests trace.gz | less                        one request a line
+  blkan requests --op write --csv trace.gz > rq.csv     all fields, for a spreadsheet
+  blkan requests --json trace.gz | jq 'select(.requeues > 0)'")]
+pub struct RequestsArgs {
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    window: WindowArgs,
+    #[command(flatten)]
+    filter: FilterArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    csv: CsvArg,
+}
+
+impl RequestsArgs {
+    /// As the command takes it.
+    pub fn opts(self) -> RowOpts {
+        let input = self.input.opts();
+        RowOpts {
+            filter: self.filter.opts(input.raw_rwbs),
+            input,
+            window: self.window.opts(),
+            output: self.output.opts(Some(self.csv)),
+        }
+    }
+}

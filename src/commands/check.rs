@@ -1,0 +1,182 @@
+//! `blkan check`.
+
+use super::output::{Output, colored};
+use super::session::{self, Consumer, Finished};
+use super::stats::input;
+use super::warnings::shown;
+use super::{CheckOpts, Done, Rows, open};
+use crate::error::Result;
+use crate::event::{Action, DevId};
+use crate::format::ImportReport;
+use crate::lifecycle::{Account, DeviceSummary};
+use crate::metrics::blkparse_totals::{self, Comparison, DeviceTotals};
+use crate::metrics::quality::{self, CheckDevice, CheckInput, CheckReport, DefectRow, Verdict};
+use crate::metrics::report::{AccountRow, Losses};
+use crate::metrics::{BlkparseTotals, SummaryDevice};
+use crate::present::{self, Style};
+use std::collections::BTreeMap;
+
+impl Consumer for BlkparseTotals {}
+
+/// Runs the command.
+///
+/// # Errors
+/// Unreadable input or output.
+pub fn check(o: &CheckOpts) -> Result<Done> {
+    let mut totals = BlkparseTotals::default();
+    let finished = session::run(&o.input, &o.window, &o.output, &mut totals)?;
+    let report = report(o, &finished, &totals);
+    let mut out = Output::new(&o.output);
+    match o.output.rows {
+        Rows::Json => out.write(&present::json::document(&report)?)?,
+        Rows::Text | Rows::Csv => {
+            let style = Style::new(colored(&o.output));
+            out.write(present::check_text(&report, &style, o.output.verbose).as_bytes())?;
+        }
+    }
+    out.finish()?;
+    Ok(match report.quality.verdict {
+        Verdict::Unusable => Done::Unusable,
+        _ if o.output.strict && finished.damaged() => Done::Damaged,
+        _ => Done::Sound,
+    })
+}
+
+fn report(o: &CheckOpts, f: &Finished, totals: &BlkparseTotals) -> CheckReport {
+    let inputs: Vec<CheckInput> = f.reports.iter().map(check_input).collect();
+    let devices: Vec<CheckDevice> = f
+        .tracker
+        .devices
+        .iter()
+        .map(|d| device(d, f, totals))
+        .collect();
+    let facts: Vec<_> = devices.iter().map(CheckDevice::facts).collect();
+    let plain: Vec<_> = inputs.iter().map(|i| i.input.clone()).collect();
+    let mut quality = quality::judge(&plain, &facts);
+    let missing = quality::missing(&facts);
+    let (summary, summary_note) = summary(o, f, totals);
+    let differ = summary
+        .iter()
+        .flat_map(|c| &c.rows)
+        .filter(|r| !r.ok)
+        .count();
+    if differ > 0 {
+        quality.add_care(
+            "summary_differs",
+            format!("{differ} numbers of blkparse's own summary differ from its lines"),
+        );
+    }
+    let (start, end) = f.tracker.span.map_or((0, 0), |(a, b)| (a.0, b.0));
+    CheckReport {
+        schema: "blkan.check/1",
+        quality,
+        inputs,
+        start_ns: start,
+        span_ns: end.saturating_sub(start).unsigned_abs(),
+        missing,
+        devices,
+        completions_may_vanish: f.meta.fields.completions_may_vanish,
+        summary,
+        summary_note,
+    }
+}
+
+fn check_input(r: &ImportReport) -> CheckInput {
+    let damage = r.defects.iter().map(|(k, c)| DefectRow {
+        kind: k.name(),
+        n: c.n,
+        first: c
+            .first
+            .iter()
+            .map(|(line, text)| (*line, shown(text)))
+            .collect(),
+        remedy: k.remedy(),
+    });
+    CheckInput {
+        input: input(r),
+        skipped: r.skipped.iter().map(|(k, n)| (k.name(), *n)).collect(),
+        damage: damage.collect(),
+        lines_accounted: r.law_holds(),
+    }
+}
+
+fn device(d: &DeviceSummary, f: &Finished, totals: &BlkparseTotals) -> CheckDevice {
+    let ledger: Vec<AccountRow> = d.ledger.iter().map(account).collect();
+    CheckDevice {
+        dev: d.dev,
+        name: f.names.get(&d.dev).cloned(),
+        kind: if d.bio_based { "bio" } else { "request" },
+        events: totals.device(d.dev).map(letters).unwrap_or_default(),
+        shortfall: quality::shortfall(d.bio_based, &ledger),
+        ledger,
+        losses: Losses {
+            completions_missing: d.completions_missing,
+            anomalies: d.anomalies.iter().map(|(k, n)| (k.name(), *n)).collect(),
+        },
+    }
+}
+
+fn letters(t: &DeviceTotals) -> BTreeMap<&'static str, u64> {
+    let mut out = BTreeMap::new();
+    for a in Action::ALL {
+        if let (Some(letter), n @ 1..) = (a.letter(), t.actions(a)) {
+            *out.entry(letter).or_default() += n;
+        }
+    }
+    out
+}
+
+fn account(a: &Account) -> AccountRow {
+    AccountRow {
+        account: a.name,
+        r#in: a.inn.iter().copied().collect(),
+        out: a.out.iter().copied().collect(),
+        balance: a.balance(),
+    }
+}
+
+/// blkparse's summary against our counts, or why there is nothing to compare.
+fn summary(
+    o: &CheckOpts,
+    f: &Finished,
+    totals: &BlkparseTotals,
+) -> (Vec<Comparison>, Option<&'static str>) {
+    let printed: Vec<Vec<SummaryDevice>> = f
+        .reports
+        .iter()
+        .map(open::summary)
+        .filter(|s| !s.is_empty())
+        .collect();
+    let one = match printed.as_slice() {
+        [] => {
+            return (
+                Vec::new(),
+                Some("the input does not end with a summary of blkparse"),
+            );
+        }
+        [one] if f.reports.len() == 1 => one,
+        _ => {
+            return (
+                Vec::new(),
+                Some("several inputs: a summary covers one of them only"),
+            );
+        }
+    };
+    if o.window.cuts_time() {
+        return (
+            Vec::new(),
+            Some("--from and --to: the summary covers the whole trace"),
+        );
+    }
+    let kept = |dev: Option<DevId>| {
+        o.window.devs.is_empty() || dev.is_some_and(|d| totals.device(d).is_some())
+    };
+    let compared = one.iter().filter_map(|s| {
+        let by_name = || f.names.iter().find(|(_, n)| **n == s.name).map(|(d, _)| *d);
+        let dev = s.dev.or_else(by_name).or_else(|| s.name.parse().ok());
+        let s = SummaryDevice { dev, ..s.clone() };
+        let counted = dev.and_then(|d| totals.device(d));
+        kept(dev).then(|| blkparse_totals::compare(&s, counted, f.damaged()))
+    });
+    (compared.collect(), None)
+}

@@ -1,0 +1,181 @@
+//! One file a subcommand. They take plain structs (the command line is [`crate::cli`]'s business), run one pass over
+//! the trace, and hand the result to [`crate::present`].
+
+mod bios;
+mod check;
+mod events;
+mod filter;
+mod generate;
+mod open;
+mod output;
+mod progress;
+mod requests;
+mod rows;
+mod session;
+mod stats;
+mod warnings;
+
+pub use bios::bios;
+pub use check::check;
+pub use events::events;
+pub use generate::{GenerateOpts, Page, generate};
+pub use output::complain;
+pub use requests::requests;
+pub use stats::stats;
+
+use crate::event::DevId;
+use crate::metrics::{Filter, Key};
+use crate::units::Nanos;
+use std::path::PathBuf;
+
+/// How a command ended, if not by an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Done {
+    /// Nothing to object.
+    Sound,
+    /// `--strict`: the input is damaged. The answer was printed.
+    Damaged,
+    /// `check`: the trace is unusable. The answer was printed.
+    Unusable,
+}
+
+/// A device as the user names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DevSpec {
+    /// `259,0`.
+    Number(DevId),
+    /// `nvme0n1`.
+    Name(String),
+}
+
+/// `--capacity`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Of which device; `None`: of all.
+    pub dev: Option<DevSpec>,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// What to read and how.
+#[derive(Clone, Debug, Default)]
+pub struct InputOpts {
+    /// Files; `-` is stdin.
+    pub traces: Vec<PathBuf>,
+    /// `--format`.
+    pub format: Option<String>,
+    /// `--line`.
+    pub lines: Vec<String>,
+    /// `--bt`.
+    pub bt: Option<PathBuf>,
+    /// `--queue`.
+    pub queue: Option<PathBuf>,
+    /// `--capacity`.
+    pub capacity: Vec<Capacity>,
+    /// `--raw-rwbs`.
+    pub raw_rwbs: bool,
+    /// `--threads`; 0: as many as the machine has.
+    pub threads: usize,
+}
+
+/// Which part of the trace.
+#[derive(Clone, Debug, Default)]
+pub struct Window {
+    /// Devices; empty: all.
+    pub devs: Vec<DevSpec>,
+    /// First time kept.
+    pub from: Option<Nanos>,
+    /// First time not kept.
+    pub to: Option<Nanos>,
+}
+
+impl Window {
+    /// Whether anything is left out.
+    pub fn cuts_time(&self) -> bool {
+        self.from.is_some() || self.to.is_some()
+    }
+}
+
+/// How results are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Rows {
+    /// For people.
+    #[default]
+    Text,
+    /// With a header line.
+    Csv,
+    /// One document, or one object a row.
+    Json,
+}
+
+/// When to colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum ColorChoice {
+    /// On a terminal, unless `NO_COLOR` is set.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// What to write, and where.
+#[derive(Clone, Debug, Default)]
+pub struct OutputOpts {
+    /// Text, CSV or JSON.
+    pub rows: Rows,
+    /// `-o`; `None`: stdout.
+    pub file: Option<PathBuf>,
+    /// `--strict`.
+    pub strict: bool,
+    /// `-q`.
+    pub quiet: bool,
+    /// `-v`.
+    pub verbose: bool,
+    /// `--color`.
+    pub color: ColorChoice,
+}
+
+/// Options of `stats`.
+#[derive(Clone, Debug, Default)]
+pub struct StatsOpts {
+    /// Input.
+    pub input: InputOpts,
+    /// Part of the trace.
+    pub window: Window,
+    /// Which bios and requests.
+    pub filter: Filter,
+    /// `--by`; empty: rwbs.
+    pub by: Vec<Key>,
+    /// `--every`.
+    pub every: Option<Nanos>,
+    /// `--btt`.
+    pub btt: bool,
+    /// Output.
+    pub output: OutputOpts,
+}
+
+/// Options of `check`.
+#[derive(Clone, Debug, Default)]
+pub struct CheckOpts {
+    /// Input.
+    pub input: InputOpts,
+    /// Part of the trace.
+    pub window: Window,
+    /// Output.
+    pub output: OutputOpts,
+}
+
+/// Options of `events`, `requests`, `bios`.
+#[derive(Clone, Debug, Default)]
+pub struct RowOpts {
+    /// Input.
+    pub input: InputOpts,
+    /// Part of the trace.
+    pub window: Window,
+    /// Which rows.
+    pub filter: Filter,
+    /// Output.
+    pub output: OutputOpts,
+}

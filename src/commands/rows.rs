@@ -1,0 +1,145 @@
+//! What `events`, `requests` and `bios` have in common: rows that are written as they come.
+
+use super::filter::Picker;
+use super::output::Output;
+use super::session::{self, Consumer};
+use super::{Done, RowOpts, Rows, warnings};
+use crate::error::{Error, Result};
+use crate::event::{BlockEvent, CommTable};
+use crate::lifecycle::{Bio, Request, Sink};
+use crate::present::rows::{AsRow, BioRow, EventRow, RequestRow, Row};
+use crate::present::{csv, json};
+
+/// Which rows are wanted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// Events.
+    Events,
+    /// Requests.
+    Requests,
+    /// Bios.
+    Bios,
+}
+
+struct RowSink {
+    of: Of,
+    picker: Picker,
+    rows: Writer,
+}
+
+/// Rows on their way out.
+struct Writer {
+    how: Rows,
+    row: Row,
+    buffer: Vec<u8>,
+    out: Output,
+    failed: Option<Error>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Unreadable input or output.
+pub fn run(of: Of, o: &RowOpts) -> Result<Done> {
+    let mut rows = Writer {
+        how: o.output.rows,
+        row: Row::default(),
+        buffer: Vec::with_capacity(1 << 16),
+        out: Output::new(&o.output),
+        failed: None,
+    };
+    match of {
+        Of::Events => rows.head::<EventRow<'_>>(),
+        Of::Requests => rows.head::<RequestRow<'_>>(),
+        Of::Bios => rows.head::<BioRow<'_>>(),
+    }
+    let mut sink = RowSink {
+        of,
+        picker: Picker::new(o.filter.clone()),
+        rows,
+    };
+    let finished = session::run(&o.input, &o.window, &o.output, &mut sink)?;
+    sink.rows.out.finish()?;
+    warnings::warn(&finished, &o.output);
+    Ok(if o.output.strict && finished.damaged() {
+        Done::Damaged
+    } else {
+        Done::Sound
+    })
+}
+
+impl Writer {
+    fn head<R: AsRow>(&mut self) {
+        match self.how {
+            Rows::Csv => csv::line(R::COLUMNS.iter().copied(), &mut self.buffer),
+            Rows::Text => self.buffer.extend_from_slice(R::head().as_bytes()),
+            Rows::Json => {}
+        }
+    }
+
+    fn put<R: AsRow>(&mut self, r: &R) {
+        match self.how {
+            Rows::Text => r.text(&mut self.buffer),
+            Rows::Csv => {
+                r.fill(&mut self.row);
+                csv::row(&self.row, &mut self.buffer);
+            }
+            Rows::Json => {
+                r.fill(&mut self.row);
+                json::row(R::COLUMNS, &self.row, &mut self.buffer);
+            }
+        }
+        // Requests still open at the end come all at once: a batch may hold any number of rows.
+        if self.buffer.len() >= 1 << 20 {
+            self.spill();
+        }
+    }
+
+    /// Keeps the first failure for [`Consumer::batch_done`]: a sink cannot fail in the midst of an event.
+    fn spill(&mut self) {
+        if self.failed.is_none() {
+            self.failed = self.out.write(&self.buffer).err();
+        }
+        self.buffer.clear();
+    }
+}
+
+impl Sink for RowSink {
+    fn event(&mut self, ev: &BlockEvent) {
+        if self.of == Of::Events && self.picker.pass(ev.rwbs, ev.pid, ev.comm) {
+            self.rows.put(&EventRow {
+                ev,
+                comm: self.picker.name(ev.comm),
+            });
+        }
+    }
+
+    fn bio(&mut self, b: &Bio) {
+        if self.of == Of::Bios && self.picker.pass(b.rwbs, b.pid, b.comm) {
+            self.rows.put(&BioRow {
+                bio: b,
+                comm: self.picker.name(b.comm),
+            });
+        }
+    }
+
+    fn request(&mut self, r: &Request) {
+        if self.of == Of::Requests && self.picker.pass(r.rwbs, r.pid, r.comm) {
+            self.rows.put(&RequestRow {
+                rq: r,
+                comm: self.picker.name(r.comm),
+            });
+        }
+    }
+}
+
+impl Consumer for RowSink {
+    fn names(&mut self, comms: &CommTable) {
+        self.picker.learn(comms);
+    }
+
+    fn batch_done(&mut self) -> Result<()> {
+        self.rows.spill();
+        self.rows.failed.take().map_or(Ok(()), Err)
+    }
+}

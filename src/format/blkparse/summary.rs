@@ -1,0 +1,336 @@
+//! blkparse's own account at the end of its output, taken apart for comparison with what was counted here.
+//!
+//! Source: `dump_io_stats` and `show_device_and_cpu_stats` in blkparse.c 1.2.0. Directions are by blktrace's write bit:
+//! discards are writes, device flushes are reads of no length, zero-length ends are completed writes.
+
+use crate::event::{Action, DevId};
+use crate::format::lines::{Activity, Tally};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// An amount of data as printed: whole KiB, or whole MiB once it grew (so known only to the unit).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Amount {
+    /// The printed number.
+    pub value: u64,
+    /// The printed unit in bytes: 1024 or 1024².
+    pub unit: u64,
+}
+
+impl Amount {
+    /// Whether an exact count of bytes prints as this. blkparse sums in KiB (each event cut to whole KiB is not
+    /// assumed: it sums bytes and shifts) and switches to MiB from 2^20 KiB... on, cutting both times.
+    pub fn agrees(&self, bytes: u64) -> bool {
+        bytes.abs_diff(self.value.saturating_mul(self.unit)) < self.unit
+    }
+}
+
+/// One direction of one block (reads or writes).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Direction {
+    /// Q events and their data.
+    pub queued: Option<(u64, Amount)>,
+    /// D events and their data; a requeue takes its data back but not its count.
+    pub dispatched: Option<(u64, Amount)>,
+    /// R events.
+    pub requeued: Option<u64>,
+    /// C events and their data.
+    pub completed: Option<(u64, Amount)>,
+    /// M and F events and their data.
+    pub merged: Option<(u64, Amount)>,
+    /// Passthrough: queued and dispatched.
+    pub pc_queued: Option<u64>,
+    /// Passthrough: issued.
+    pub pc_dispatched: Option<u64>,
+    /// Passthrough: requeued.
+    pub pc_requeued: Option<u64>,
+    /// Passthrough: completed.
+    pub pc_completed: Option<u64>,
+}
+
+/// The account of a device (or of one of its CPUs).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Reads, device flushes included.
+    pub reads: Direction,
+    /// Writes, discards and zero-length ends included.
+    pub writes: Direction,
+    /// U events.
+    pub io_unplugs: Option<u64>,
+    /// UT events.
+    pub timer_unplugs: Option<u64>,
+}
+
+/// What the summary says of one device.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Device {
+    /// As in the brackets: `sda`, or `8,16`.
+    pub name: String,
+    /// The `Total` block, or the only CPU's.
+    pub total: Option<Account>,
+    /// How many CPU blocks there were.
+    pub cpus: usize,
+    /// `Events (…): N entries`.
+    pub entries: Option<u64>,
+    /// `Skips: K forward (EVENTS`: gaps in the sequence numbers and how many events are missing in them.
+    pub skips: Option<(u64, u64)>,
+}
+
+/// A whole summary, devices in the order printed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// One a device.
+    pub devices: Vec<Device>,
+}
+
+impl Summary {
+    /// Events missing by the sequence numbers, over all devices; `None` if no `Skips` line was seen.
+    pub fn skipped_events(&self) -> Option<u64> {
+        let all = self.devices.iter().filter_map(|d| d.skips);
+        all.map(|(_, events)| events).reduce(u64::saturating_add)
+    }
+
+    /// The account of a device by its printed name.
+    pub fn device(&self, name: &str) -> Option<&Device> {
+        self.devices.iter().find(|d| d.name == name)
+    }
+
+    fn entry(&mut self, name: &str) -> usize {
+        match self.devices.iter().position(|d| d.name == name) {
+            Some(i) => i,
+            None => {
+                self.devices.push(Device {
+                    name: name.to_string(),
+                    ..Device::default()
+                });
+                self.devices.len() - 1
+            }
+        }
+    }
+}
+
+/// Where the lines being read belong.
+#[derive(Clone, Copy)]
+enum Block {
+    /// Before any head, or in a block of a process.
+    Nowhere,
+    /// A CPU's block: kept as the total until a second CPU or the real total comes.
+    Cpu(usize),
+    /// A device's total.
+    Total(usize),
+}
+
+/// Reads the lines that [`crate::format::ImportReport::trailer`] kept. Lines of no known shape are passed over.
+pub fn parse(lines: &[String]) -> Summary {
+    let mut summary = Summary::default();
+    let mut block = Block::Nowhere;
+    let mut latest = None;
+    for line in lines {
+        let line = line.trim().trim_start_matches("^C");
+        if let Some(next) = head(line, &mut summary) {
+            block = next;
+            latest = match next {
+                Block::Cpu(i) | Block::Total(i) => Some(i),
+                Block::Nowhere => latest,
+            };
+            continue;
+        }
+        if let Some((name, n)) = events_line(line) {
+            let i = summary.entry(name);
+            summary.devices[i].entries = Some(n);
+            latest = Some(i);
+            block = Block::Nowhere;
+        } else if let (Some(i), Some(skips)) = (latest, skips_line(line)) {
+            summary.devices[i].skips = Some(skips);
+        } else if let Some(account) = target(&mut summary, block) {
+            row(line, account);
+        }
+    }
+    // Blocks of several CPUs without their total (it was cut off) say nothing of the device as a whole.
+    for d in &mut summary.devices {
+        if d.cpus > 1 && d.total == Some(Account::default()) {
+            d.total = None;
+        }
+    }
+    summary
+}
+
+fn target(summary: &mut Summary, block: Block) -> Option<&mut Account> {
+    match block {
+        Block::Cpu(i) => {
+            let d = summary.devices.get_mut(i)?;
+            if d.cpus == 1 { d.total.as_mut() } else { None }
+        }
+        Block::Total(i) => summary.devices.get_mut(i)?.total.as_mut(),
+        Block::Nowhere => None,
+    }
+}
+
+/// `CPU0 (sda):`, `Total (sda):`, or the head of a process.
+fn head(line: &str, summary: &mut Summary) -> Option<Block> {
+    if !line.ends_with("):") {
+        let process = line.ends_with(')') && line.contains(" (") && !line.contains(':');
+        return process.then_some(Block::Nowhere);
+    }
+    let (what, name) = line.trim_end_matches("):").split_once(" (")?;
+    let i = summary.entry(name);
+    let d = summary.devices.get_mut(i)?;
+    if what == "Total" {
+        d.total = Some(Account::default());
+        return Some(Block::Total(i));
+    }
+    what.strip_prefix("CPU")?.parse::<u32>().ok()?;
+    d.cpus += 1;
+    // With one CPU there is no total; with a second the first one's block is not it.
+    d.total = Some(Account::default());
+    Some(Block::Cpu(i))
+}
+
+/// A number with thousands separators.
+fn number(text: &str) -> Option<u64> {
+    let digits: String = text.chars().filter(|c| *c != ',').collect();
+    digits.parse().ok()
+}
+
+fn events_line(line: &str) -> Option<(&str, u64)> {
+    let (name, n) = line.strip_prefix("Events (")?.split_once("): ")?;
+    Some((name, number(n.strip_suffix(" entries")?.trim())?))
+}
+
+fn skips_line(line: &str) -> Option<(u64, u64)> {
+    let (n, rest) = line.strip_prefix("Skips: ")?.split_once(" forward (")?;
+    let end = rest.find(|c: char| !c.is_ascii_digit() && c != ',')?;
+    Some((number(n.trim())?, number(rest.get(..end)?)?))
+}
+
+/// `12,` and `48KiB` after a label: a count and, where there is one, an amount.
+struct Cell {
+    count: u64,
+    amount: Option<Amount>,
+}
+
+impl Cell {
+    fn both(&self) -> Option<(u64, Amount)> {
+        Some((self.count, self.amount?))
+    }
+}
+
+/// The cell after `label` in `line`: up to the next letter that starts another label.
+fn cell(line: &str, label: &str) -> Option<Cell> {
+    let text = line.get(line.find(label)? + label.len()..)?;
+    let (amount, unit) = match (text.find("KiB"), text.find("MiB")) {
+        (Some(k), Some(m)) if m < k => (m, 1 << 20),
+        (Some(k), _) => (k, 1 << 10),
+        (None, Some(m)) => (m, 1 << 20),
+        (None, None) => (text.len(), 0),
+    };
+    let mut text = text.get(..amount)?;
+    let mut unit = unit;
+    if let Some(next) = text.find(|c: char| c.is_ascii_alphabetic()) {
+        text = text.get(..next)?;
+        unit = 0;
+    }
+    let text = text.trim();
+    // The count ends in a comma and a blank; separators within numbers have no blank behind them.
+    match text.split_once(", ") {
+        Some((n, kib)) if unit > 0 => Some(Cell {
+            count: number(n.trim())?,
+            amount: number(kib.trim()).map(|value| Amount { value, unit }),
+        }),
+        _ => Some(Cell {
+            count: number(text)?,
+            amount: None,
+        }),
+    }
+}
+
+fn row(line: &str, account: &mut Account) {
+    let count = |label: &str| cell(line, label).map(|c| c.count);
+    let both = |label: &str| cell(line, label).and_then(|c| c.both());
+    let (r, w) = (&mut account.reads, &mut account.writes);
+    if line.starts_with("PC ") {
+        let rows = [
+            ("PC Reads Queued:", &mut r.pc_queued),
+            ("PC Writes Queued:", &mut w.pc_queued),
+            ("PC Read Disp.:", &mut r.pc_dispatched),
+            ("PC Write Disp.:", &mut w.pc_dispatched),
+            ("PC Reads Req.:", &mut r.pc_requeued),
+            ("PC Writes Req.:", &mut w.pc_requeued),
+            ("PC Reads Compl.:", &mut r.pc_completed),
+            ("PC Writes Compl.:", &mut w.pc_completed),
+        ];
+        for (label, slot) in rows {
+            *slot = count(label).or(*slot);
+        }
+        return;
+    }
+    let amounts = [
+        ("Reads Queued:", &mut r.queued),
+        ("Writes Queued:", &mut w.queued),
+        ("Read Dispatches:", &mut r.dispatched),
+        ("Write Dispatches:", &mut w.dispatched),
+        ("Reads Completed:", &mut r.completed),
+        ("Writes Completed:", &mut w.completed),
+        ("Read Merges:", &mut r.merged),
+        ("Write Merges:", &mut w.merged),
+    ];
+    for (label, slot) in amounts {
+        *slot = both(label).or(*slot);
+    }
+    let counts = [
+        ("Reads Requeued:", &mut r.requeued),
+        ("Writes Requeued:", &mut w.requeued),
+        ("IO unplugs:", &mut account.io_unplugs),
+        ("Timer unplugs:", &mut account.timer_unplugs),
+    ];
+    for (label, slot) in counts {
+        *slot = count(label).or(*slot);
+    }
+}
+
+/// Whether the counts of an account are those of a device's events.
+fn same(account: &Account, a: &Activity) -> bool {
+    let n = |action: Action, write: usize| a[action as usize][write];
+    [&account.reads, &account.writes]
+        .iter()
+        .enumerate()
+        .all(|(w, d)| {
+            let merges = n(Action::BackMerge, w) + n(Action::FrontMerge, w);
+            let count = |v: Option<(u64, Amount)>| v.map(|(n, _)| n);
+            count(d.queued) == Some(n(Action::Queue, w))
+                && count(d.dispatched) == Some(n(Action::Issue, w))
+                && count(d.completed) == Some(n(Action::Complete, w))
+                && count(d.merged) == Some(merges)
+                && d.requeued == Some(n(Action::Requeue, w))
+        })
+}
+
+/// Finds which device each name of the summary belongs to: the only one left, or the only one with the same counts.
+/// Devices with equal counts (mirrors) take the names in the order of both: blkparse prints devices in the order in
+/// which it opened them, which for a shell's `*` is that of their names, as numbers mostly are.
+pub(in crate::format) fn name_devices(
+    summary: &Summary,
+    tally: &Tally,
+    names: &mut BTreeMap<DevId, String>,
+) {
+    let mut free: BTreeSet<DevId> = tally.0.keys().copied().collect();
+    let named: Vec<&Device> = summary
+        .devices
+        .iter()
+        .filter(|d| d.name.parse::<DevId>().is_err())
+        .collect();
+    if let ([only], 1) = (&named[..], free.len()) {
+        names.extend(free.iter().map(|dev| (*dev, only.name.clone())));
+        return;
+    }
+    for d in named {
+        let Some(total) = &d.total else { continue };
+        let fits = |dev: &&DevId| tally.0.get(dev).is_some_and(|a| same(total, a));
+        if let Some(dev) = free.iter().find(fits).copied() {
+            free.remove(&dev);
+            names.insert(dev, d.name.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,176 @@
+//! Compression, recognised by magic bytes and never by name; damage after good data is reported, not fatal.
+//!
+//! Knows nothing of lines.
+
+mod gzip;
+mod readers;
+
+use super::Defect;
+use super::input::{Opened, RawReader, Tap};
+use crate::error::{Error, Kind, Result};
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Why a stream gives no more bytes although it should.
+#[derive(Debug)]
+pub(super) enum Fault {
+    /// It ends too early.
+    Truncated(String),
+    /// It is damaged, or something else follows it.
+    Corrupt(String),
+    /// Reading the file itself failed.
+    Io(std::io::Error),
+}
+
+impl Fault {
+    /// As counted in the report, with the text that goes with it; a failed read is no damage and comes back as `Err`.
+    pub(super) fn into_defect(self) -> Result<(Defect, String), std::io::Error> {
+        match self {
+            Fault::Truncated(text) => Ok((Defect::TruncatedStream, text)),
+            Fault::Corrupt(text) => Ok((Defect::CorruptStream, text)),
+            Fault::Io(e) => Err(e),
+        }
+    }
+}
+
+/// A source of decompressed bytes. After a fault it is not asked again.
+pub(super) trait Decode: Send {
+    /// Writes up to `out.len()` bytes; 0 is the end.
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, Fault>;
+}
+
+/// How the bytes were packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Compression {
+    None,
+    Gzip,
+    Zstd,
+    Xz,
+    Bzip2,
+}
+
+impl Compression {
+    /// For tables and JSON.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Compression::None => "none",
+            Compression::Gzip => "gzip",
+            Compression::Zstd => "zstd",
+            Compression::Xz => "xz",
+            Compression::Bzip2 => "bzip2",
+        }
+    }
+
+    /// Recognises the first bytes. Sources: RFC 1952 §2.3.1; RFC 8878 §3.1.1 and §3.1.2 (skippable frames);
+    /// the .xz file format §2.1.1.1; bzip2's `BZh` level and block magic (pi) or end magic (sqrt pi).
+    pub(super) fn of(head: &[u8]) -> Compression {
+        let skippable = head.len() >= 4 && head[0] & 0xf0 == 0x50 && head[1..4] == [0x2a, 0x4d, 0x18];
+        if head.starts_with(&[0x1f, 0x8b]) {
+            Compression::Gzip
+        } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) || skippable {
+            Compression::Zstd
+        } else if head.starts_with(b"\xfd7zXZ\0") {
+            Compression::Xz
+        } else if head.starts_with(b"BZh")
+            && (head[4..].starts_with(b"1AY&SY") || head[4..].starts_with(b"\x17rE8P\x90"))
+        {
+            Compression::Bzip2
+        } else {
+            Compression::None
+        }
+    }
+}
+
+/// How many bytes are looked at to recognise the compression and its memory needs.
+const HEAD: usize = 64;
+
+/// A decompressing input.
+pub(super) struct Input {
+    /// Decompressed bytes.
+    pub(super) decoder: Box<dyn Decode>,
+    /// How it was packed.
+    pub(super) compression: Compression,
+    /// Compressed bytes read, ends, failures.
+    pub(super) tap: Arc<Tap>,
+    /// A plain file, no pipe.
+    pub(super) regular: bool,
+}
+
+/// Puts the right decoder on an opened input.
+///
+/// # Errors
+/// The first read fails, or the stream asks for more memory than any sane trace does.
+pub(super) fn decode(path: &Path, mut opened: Opened) -> Result<Input> {
+    let head = opened
+        .raw
+        .head(HEAD)
+        .map_err(|e| Error::io(Some(path), "cannot read the trace", e))?;
+    let compression = Compression::of(&head);
+    if compression == Compression::Xz {
+        refuse_huge_dictionary(path, &head)?;
+    }
+    let tap = Arc::clone(&opened.tap);
+    let raw = Rewound {
+        head,
+        at: 0,
+        raw: opened.raw,
+    };
+    let decoder: Box<dyn Decode> = match compression {
+        Compression::None => Box::new(readers::Plain::new(raw, Arc::clone(&tap))),
+        Compression::Gzip => Box::new(gzip::Gzip::new(raw, Arc::clone(&tap))),
+        Compression::Zstd => Box::new(readers::Zstd::new(raw, Arc::clone(&tap))),
+        Compression::Xz => Box::new(readers::xz(raw, Arc::clone(&tap))),
+        Compression::Bzip2 => Box::new(readers::bzip2(raw, Arc::clone(&tap))),
+    };
+    Ok(Input {
+        decoder,
+        compression,
+        tap,
+        regular: opened.regular,
+    })
+}
+
+/// The largest xz dictionary accepted: four times that of `xz -9`.
+const XZ_DICTIONARY: u64 = 256 << 20;
+
+/// The decoder allocates what the block header asks for, up to 4 GiB. Layout: 12 bytes of stream header, then block
+/// header size, flags (bits 6, 7: sizes present), filter id, size of its properties, LZMA2's dictionary byte.
+fn refuse_huge_dictionary(path: &Path, head: &[u8]) -> Result<()> {
+    let plain = head.get(13).is_some_and(|flags| flags & 0xc0 == 0);
+    let lzma2 = head.get(14) == Some(&0x21) && head.get(15) == Some(&1);
+    let bits = head.get(16).copied().unwrap_or(0) & 0x3f;
+    let size = (2 | u64::from(bits & 1)) << (bits / 2 + 11);
+    if plain && lzma2 && size > XZ_DICTIONARY {
+        return Err(Error::new(
+            Kind::Format,
+            format!("this xz stream asks for a dictionary of {size} bytes; at most {XZ_DICTIONARY} are granted"),
+        )
+        .path(path)
+        .hint("no xz preset makes such a file; unpack it yourself (xz -dc FILE | blkan ... -) if you trust it"));
+    }
+    Ok(())
+}
+
+/// The raw bytes with the ones already looked at put back in front.
+pub(super) struct Rewound {
+    head: Vec<u8>,
+    at: usize,
+    raw: RawReader,
+}
+
+impl Read for Rewound {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        let rest = self.head.get(self.at..).unwrap_or_default();
+        if rest.is_empty() {
+            return self.raw.read(buf);
+        }
+        let n = rest.len().min(buf.len());
+        buf[..n].copy_from_slice(&rest[..n]);
+        self.at += n;
+        Ok(n)
+    }
+}
+
+#[cfg(test)]
+mod tests;

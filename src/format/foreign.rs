@@ -1,0 +1,195 @@
+//! What an input looks like that no reader takes: so that the refusal names it and says what to do instead.
+
+use super::detect::known;
+use super::lines::MAX_LINE;
+use crate::error::{Error, Kind};
+use memchr::memmem;
+use std::path::Path;
+
+/// A look of an input: how it is recognised, what it is, what to do.
+struct Look {
+    is: fn(&[u8]) -> bool,
+    what: &'static str,
+    hint: &'static str,
+}
+
+/// `BLK_IO_TRACE_MAGIC` (include/uapi/linux/blktrace_api.h); the version is in the low byte.
+const BLKTRACE_MAGIC: u32 = 0x6561_7400;
+
+/// First match wins: binary magics, then texts from the special to the general.
+static LOOKS: &[Look] = &[
+    Look {
+        is: |h| h.is_empty(),
+        what: "the input is empty",
+        hint: "record again: a recorder that was killed or lacked rights leaves an empty file",
+    },
+    Look {
+        is: is_blktrace,
+        what: "this is a binary blktrace file, which this version does not read",
+        hint: "turn it into text first: blkparse -i DEVICE > trace.txt (in the directory of the DEVICE.blktrace.N files)",
+    },
+    Look {
+        is: |h| h.starts_with(b"\x17\x08\x44tracing"),
+        what: "this is a trace.dat file of trace-cmd, which this version does not read",
+        hint: "record the device with blktrace or the bpftrace script instead",
+    },
+    Look {
+        is: |h| h.starts_with(b"PERFILE2"),
+        what: "this is a perf.data file, which this version does not read",
+        hint: "record the device with blktrace or the bpftrace script instead",
+    },
+    Look {
+        is: |h| h.starts_with(b"\x7fELF"),
+        what: "this is an ELF program or library, no trace",
+        hint: "name the file that the recorder wrote",
+    },
+    Look {
+        is: is_archive,
+        what: "this is an archive (tar, zip, 7z) or a compression that blkan does not unpack (lz4)",
+        hint: "unpack it and name the traces in it; gzip, zstd, xz and bzip2 are read as they are",
+    },
+    Look {
+        is: |h| h.starts_with(b"\xff\xfe") || h.starts_with(b"\xfe\xff"),
+        what: "this is UTF-16 text",
+        hint: "convert it: iconv -f UTF-16 -t UTF-8 FILE | blkan ... -",
+    },
+    Look {
+        is: is_binary,
+        what: "this is binary data of no kind that blkan knows",
+        hint: "if it was compressed or packed with something else than gzip, zstd, xz or bzip2, unpack it first",
+    },
+    Look {
+        is: |h| h.len() > MAX_LINE - 1 && memchr::memchr(b'\n', h).is_none(),
+        what: "its first line is longer than 64 KiB, so it is no text trace",
+        hint: "lines of trace tools have less than 1 KiB; were the line ends lost in copying?",
+    },
+    Look {
+        is: |h| first_text(h).starts_with(b"<"),
+        what: "this is HTML or XML, not the trace itself",
+        hint: "a mail archive or a download page was saved: fetch its raw text",
+    },
+    Look {
+        is: |h| matches!(first_text(h).first(), Some(b'{' | b'[')) && memmem::find(h, b"\":").is_some(),
+        what: "this is JSON, no trace",
+        hint: "JSON written by blkan cannot be read back as a trace",
+    },
+    Look {
+        is: |h| has_any(h, &[b"block:block_", b": block_rq_", b": block_bio_", b": block_getrq"]),
+        what: "this is text of ftrace, trace-cmd or perf script, which this version does not read",
+        hint: "record with blktrace or the bpftrace script; for lines of one shape, --line 'TEMPLATE' describes them",
+    },
+    Look {
+        is: |h| has_any(h, &[b"# tracer:", b"Unknown action"]),
+        what: "this is ftrace text, which this version does not read",
+        hint: "record with blktrace or the bpftrace script",
+    },
+    Look {
+        is: |h| has_any(h, &[b"block_rq_", b"block_bio_", b"block_getrq"]),
+        what: "this names block tracepoints, but its lines are of no shape that blkan knows",
+        hint: "describe the lines with --line 'TEMPLATE', or give the bpftrace script with --bt FILE",
+    },
+    Look {
+        is: |h| has_any(h, &[b"Reads Queued:", b"Writes Queued:", b"Throughput (R/W)"]),
+        what: "this holds blkparse's summary but no event in its beginning",
+        hint: "give the events too: blkparse without -q and -O prints them before the summary",
+    },
+    Look {
+        is: |h| has_any(h, &[b"LATms", b"LAT(ms)", b"Tracing block I/O"]),
+        what: "this is the output of biosnoop or iosnoop: one finished request a line, without its life before",
+        hint: "record with blktrace or the bpftrace script to see queueing, merges and flushes",
+    },
+    Look {
+        is: |h| has_any(h, &[b"Attaching "]),
+        what: "this is output of bpftrace, but none of its lines is a block event that blkan knows",
+        hint: "give the script that wrote it with --bt FILE, or describe its lines with --line 'TEMPLATE'",
+    },
+];
+
+/// The error for an input that no format claims.
+pub(super) fn refusal(path: &Path, head: &[u8]) -> Error {
+    let look = LOOKS.iter().find(|l| (l.is)(head));
+    let (what, hint) = match look {
+        Some(l) => (l.what.to_string(), l.hint),
+        None => (
+            format!("no line of its beginning is an event of a known trace format; it starts with '{}'", start(head)),
+            "name the format with --format if you know it, or describe the lines with --line 'TEMPLATE'",
+        ),
+    };
+    Error::new(Kind::Format, format!("{what}. blkan reads: {}", known()))
+        .path(path)
+        .hint(hint)
+}
+
+/// The first line, cut, for people.
+fn start(head: &[u8]) -> String {
+    let line = first_text(head).split(|b| *b == b'\n').next().unwrap_or_default();
+    let cut = &line[..line.len().min(60)];
+    String::from_utf8_lossy(cut).trim_end().escape_debug().to_string()
+}
+
+fn first_text(head: &[u8]) -> &[u8] {
+    head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start()
+}
+
+fn has_any(head: &[u8], needles: &[&[u8]]) -> bool {
+    needles.iter().any(|n| memmem::find(head, n).is_some())
+}
+
+fn is_blktrace(head: &[u8]) -> bool {
+    let Some(first) = head.first_chunk::<4>() else {
+        return false;
+    };
+    [u32::from_le_bytes(*first), u32::from_be_bytes(*first)]
+        .iter()
+        .any(|v| v & 0xffff_ff00 == BLKTRACE_MAGIC)
+}
+
+fn is_archive(head: &[u8]) -> bool {
+    let tar = head.get(257..262) == Some(b"ustar");
+    let others: [&[u8]; 3] = [b"PK\x03\x04", b"7z\xbc\xaf\x27\x1c", b"\x04\x22\x4d\x18"];
+    tar || others.iter().any(|m| head.starts_with(m))
+}
+
+/// A NUL, or one byte in ten that no text of any encoding in use has.
+fn is_binary(head: &[u8]) -> bool {
+    let odd = |b: &&u8| **b < 0x20 && !matches!(**b, b'\n' | b'\r' | b'\t' | 0x1b | 0x0c);
+    memchr::memchr(0, head).is_some() || head.iter().filter(odd).count() * 10 > head.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn says(head: &[u8]) -> String {
+        refusal(Path::new("t"), head).to_string()
+    }
+
+    #[test]
+    fn each_kind_of_input_is_named() {
+        let cases: [(&[u8], &str); 15] = [
+            (b"", "empty"),
+            (b"\x07\x74\x61\x65\x00\x00\x00\x00", "binary blktrace"),
+            (b"\x65\x61\x74\x07\x00\x00\x00\x00", "binary blktrace"),
+            (b"\x17\x08\x44tracing6\0", "trace.dat"),
+            (b"PERFILE2\0\0", "perf.data"),
+            (b"\x7fELF\x02\x01", "ELF"),
+            (b"PK\x03\x04abc", "archive"),
+            (b"\xff\xfe8\0", "UTF-16"),
+            (b"\x00\x01\x02", "binary data"),
+            (b"<!DOCTYPE html>", "HTML"),
+            (b"{\n \"a\": 1}", "JSON"),
+            (b"  dd-1 [000] d... 1.5: block_rq_issue: 8,0 W 0 () 8 + 8 [dd]\n", "ftrace"),
+            (b"CPU0 (sda):\n Reads Queued:           0,        0KiB\n", "summary"),
+            (b"TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n", "biosnoop"),
+            (b"Attaching 3 probes...\n09:30:46 kswapd0 enter\n", "bpftrace"),
+        ];
+        for (head, word) in cases {
+            let text = says(head);
+            assert!(text.contains(word), "{word}: {text}");
+            assert!(text.contains("hint:") && text.contains("blkparse text"), "{text}");
+        }
+        let text = says(b"Dear list,\nmy disk is slow.\n");
+        assert!(text.contains("'Dear list,'"), "{text}");
+        assert!(says(&vec![b'x'; MAX_LINE]).contains("64 KiB"));
+    }
+}

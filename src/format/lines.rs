@@ -1,0 +1,292 @@
+//! What all text formats share: cutting the stream into line-aligned chunks, the long-line limit, line numbers, and the
+//! law *lines = event lines + skipped + defects*.
+//!
+//! Knows nothing of threads. Chunk borders depend on the bytes alone, so threads change no result.
+
+use super::compress::{Fault, Input};
+use super::{Defect, ImportReport, Line, LineCtx, LineFormat};
+use crate::event::{Action, BlockEvent, CommTable, DevId, Op};
+use memchr::{memchr, memchr_iter, memrchr};
+use rustc_hash::FxHashMap;
+
+/// Longest line that is looked at. Kernels and tools write less than 1 KiB.
+pub(super) const MAX_LINE: usize = 64 << 10;
+/// Text of one chunk: small enough to stay in the second-level cache from inflating to parsing, large enough that
+/// handing it over costs nothing (measured: 128 KiB to 1 MiB make no difference beyond noise).
+pub(super) const CHUNK: usize = 256 << 10;
+/// Devices whose events are tallied; a real trace has a few hundred at most.
+const MAX_DEVICES: usize = 4096;
+
+/// Whole lines, but for the last of an input.
+#[derive(Debug, Default)]
+pub(super) struct Chunk {
+    /// The text.
+    pub(super) text: Vec<u8>,
+    /// The stream broke off behind this text: a last line without an end was cut.
+    pub(super) broken: bool,
+}
+
+/// Cuts decompressed bytes into chunks.
+pub(super) struct Chunker {
+    input: Input,
+    /// The start of a line whose end was not read yet.
+    carry: Vec<u8>,
+    /// Inside a line that is too long: its bytes are dropped.
+    dropping: bool,
+    /// Text already read for looking at it.
+    primed: Option<Chunk>,
+    over: bool,
+    fault: Option<Fault>,
+}
+
+impl Chunker {
+    pub(super) fn new(input: Input) -> Chunker {
+        Chunker {
+            input,
+            carry: Vec::new(),
+            dropping: false,
+            primed: None,
+            over: false,
+            fault: None,
+        }
+    }
+
+    /// The first chunk, which [`Chunker::next`] will give again.
+    pub(super) fn peek(&mut self) -> &[u8] {
+        if self.primed.is_none() {
+            self.primed = self.cut(Vec::new());
+        }
+        self.primed.as_ref().map_or(&[], |c| &c.text)
+    }
+
+    /// Why the stream broke off, once the last chunk was given.
+    pub(super) fn take_fault(&mut self) -> Option<Fault> {
+        self.fault.take()
+    }
+
+    /// Compressed bytes read so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.input.tap.bytes()
+    }
+
+    /// The next chunk, in `buffer` if it is needed; `None` at the end.
+    pub(super) fn next(&mut self, buffer: Vec<u8>) -> Option<Chunk> {
+        match self.primed.take() {
+            Some(chunk) => Some(chunk),
+            None => self.cut(buffer),
+        }
+    }
+
+    fn cut(&mut self, mut text: Vec<u8>) -> Option<Chunk> {
+        text.clear();
+        text.append(&mut self.carry);
+        if !self.over {
+            self.fill(&mut text);
+        }
+        if text.is_empty() {
+            return None;
+        }
+        if !self.over {
+            self.keep_whole_lines(&mut text);
+        }
+        Some(Chunk {
+            text,
+            broken: self.over && self.fault.is_some(),
+        })
+    }
+
+    /// Reads until the chunk is full or the stream ends; drops the rest of a line that is too long.
+    fn fill(&mut self, text: &mut Vec<u8>) {
+        let mut len = text.len();
+        text.resize(CHUNK.max(len), 0);
+        while len < text.len() {
+            match self.input.decoder.read(&mut text[len..]) {
+                Ok(0) => self.over = true,
+                Ok(n) => {
+                    let to = (len + n).min(text.len());
+                    len = self.drop_long(text, len, to);
+                }
+                Err(fault) => {
+                    self.fault = Some(fault);
+                    self.over = true;
+                }
+            }
+            if self.over {
+                break;
+            }
+        }
+        text.truncate(len);
+    }
+
+    /// The new length of `text` after reading `from..to`.
+    fn drop_long(&mut self, text: &mut [u8], from: usize, to: usize) -> usize {
+        if !self.dropping {
+            return to;
+        }
+        match memchr(b'\n', &text[from..to]) {
+            None => from,
+            Some(i) => {
+                self.dropping = false;
+                text.copy_within(from + i + 1..to, from);
+                to - (i + 1)
+            }
+        }
+    }
+
+    /// Moves a last line without its end to the carry. If that is too long already, a stub that is still too long
+    /// stays here and the rest is dropped as it comes.
+    fn keep_whole_lines(&mut self, text: &mut Vec<u8>) {
+        let whole = memrchr(b'\n', text).map_or(0, |i| i + 1);
+        if text.len() - whole > MAX_LINE {
+            text.truncate(whole + MAX_LINE + 1);
+            text.push(b'\n');
+            self.dropping = true;
+        } else {
+            self.carry.extend_from_slice(&text[whole..]);
+            text.truncate(whole);
+        }
+    }
+}
+
+/// Events of one device by action and direction (0 read, 1 write as blktrace's write bit has it), without
+/// passthrough.
+pub(super) type Activity = [[u64; 2]; Action::ALL.len()];
+
+/// Events of each device, to find out which device the recorder's summary speaks of.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Tally(pub(super) FxHashMap<DevId, Activity>);
+
+impl Tally {
+    fn row(&mut self, dev: DevId) -> Option<&mut Activity> {
+        if self.0.len() >= MAX_DEVICES && !self.0.contains_key(&dev) {
+            return None;
+        }
+        Some(
+            self.0
+                .entry(dev)
+                .or_insert([[0; 2]; Action::ALL.len()]),
+        )
+    }
+
+    /// Counts a chunk's events; runs of one device share the look-up.
+    fn note(&mut self, events: &[BlockEvent]) {
+        for run in events.chunk_by(|a, b| a.dev == b.dev) {
+            let Some(row) = run.first().and_then(|e| self.row(e.dev)) else {
+                continue;
+            };
+            for e in run.iter().filter(|e| !e.passthrough()) {
+                row[e.action as usize][usize::from(is_write(e))] += 1;
+            }
+        }
+    }
+
+    /// Adds another tally.
+    pub(super) fn add(&mut self, other: &Tally) {
+        for (dev, theirs) in &other.0 {
+            let Some(row) = self.row(*dev) else { continue };
+            for (a, b) in row.iter_mut().flatten().zip(theirs.iter().flatten()) {
+                *a += b;
+            }
+        }
+    }
+}
+
+fn is_write(e: &BlockEvent) -> bool {
+    !matches!(e.rwbs.op(), Op::Read | Op::Flush | Op::None)
+}
+
+/// A chunk after parsing. Lines count from 1 and task ids from 0 within the chunk.
+#[derive(Debug, Default)]
+pub(super) struct Parsed {
+    pub(super) events: Vec<BlockEvent>,
+    pub(super) comms: CommTable,
+    pub(super) report: ImportReport,
+    pub(super) tally: Tally,
+    /// The text buffer, for the next chunk.
+    pub(super) text: Vec<u8>,
+}
+
+/// Parses the lines of a chunk into `events`, which is emptied first.
+pub(super) fn parse_chunk(
+    format: &dyn LineFormat,
+    raw_rwbs: bool,
+    chunk: Chunk,
+    mut events: Vec<BlockEvent>,
+) -> Parsed {
+    events.clear();
+    let mut work = Work {
+        format,
+        ctx: LineCtx {
+            raw_rwbs,
+            ..LineCtx::default()
+        },
+        events,
+        report: ImportReport::default(),
+    };
+    let mut start = 0;
+    for end in memchr_iter(b'\n', &chunk.text) {
+        work.line(&chunk.text[start..end]);
+        start = end + 1;
+    }
+    if start < chunk.text.len() {
+        work.last(&chunk.text[start..], chunk.broken);
+    }
+    let mut tally = Tally::default();
+    tally.note(&work.events);
+    work.report.events = work.events.len() as u64;
+    work.report.trailer = work.ctx.trailer;
+    Parsed {
+        events: work.events,
+        comms: work.ctx.comms,
+        report: work.report,
+        tally,
+        text: chunk.text,
+    }
+}
+
+struct Work<'a> {
+    format: &'a dyn LineFormat,
+    ctx: LineCtx,
+    events: Vec<BlockEvent>,
+    report: ImportReport,
+}
+
+impl Work<'_> {
+    /// A line with its LF already off.
+    #[inline]
+    fn line(&mut self, line: &[u8]) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        self.report.lines += 1;
+        if line.len() > MAX_LINE {
+            self.report.defect(Defect::TooLong, self.report.lines, line);
+            return;
+        }
+        match self.format.parse_line(line, &mut self.ctx) {
+            Line::Event(mut e) => {
+                e.line = u32::try_from(self.report.lines).unwrap_or(u32::MAX);
+                self.events.push(e);
+            }
+            Line::Skip(rule) => self.report.skip(rule),
+            Line::Lost(n) => {
+                *self.report.lost_events.get_or_insert(0) += n;
+                self.report.defect(Defect::Lost, self.report.lines, line);
+            }
+            Line::Defect(kind) => self.report.defect(kind, self.report.lines, line),
+        }
+    }
+
+    /// The last line of the input, which has no line end.
+    fn last(&mut self, line: &[u8], broken: bool) {
+        if broken && line.len() <= MAX_LINE {
+            self.report.lines += 1;
+            self.report
+                .defect(Defect::CutLine, self.report.lines, line);
+        } else {
+            self.ctx.unterminated = true;
+            self.line(line);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

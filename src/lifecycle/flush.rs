@@ -1,0 +1,252 @@
+//! The flush machinery's part of a request's life (block/blk-flush.c): empty flushes, pre- and post-flushes, and the
+//! device flushes (FF) that serve them.
+//!
+//! Rules: an FF serves every step that waited when it was kicked; its waiters complete in order of arrival, and the
+//! zero-length completions of empty flushes follow the FF's completion on the same CPU without another event between.
+
+use super::device::{Burst, Cx, Device, State};
+use super::slab::Idx;
+use super::types::*;
+use crate::event::{BlockEvent, NO_CPU, NO_SECTOR};
+
+/// Device flushes open at once. One a hardware queue is the rule; more than this were lost.
+const OPEN_FLUSHES: usize = 256;
+
+impl Device {
+    /// D of an FF: the one that was taken back, or a new one.
+    pub fn flush_to_issue<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) -> Idx {
+        let waiting = |i: &Idx| self.rqs[*i].state == State::Waiting;
+        if let Some(i) = self.flushes.iter().copied().find(waiting) {
+            return i;
+        }
+        if self.flushes.len() >= OPEN_FLUSHES {
+            let oldest = self.flushes[0];
+            self.lose_rq(oldest, cx);
+        }
+        if cx.lossy {
+            self.give_up_served(ev, cx);
+        }
+        self.many_flush_queues |= !self.flushes.is_empty() && !cx.lossy;
+        let mut first = *ev;
+        first.sector = NO_SECTOR;
+        let i = self.new_rq(&first, RequestKind::DeviceFlush, Pairing::Exact, cx);
+        if !self.flushes.is_empty() {
+            self.doubt(i, Pairing::FlushOrder);
+        }
+        self.flushes.push(i);
+        i
+    }
+
+    /// C of an FF.
+    pub fn on_flush_complete<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        self.end_burst(cx);
+        self.flush_seen = Stamp::at(ev.time);
+        let issued = |i: &&Idx| self.rqs[**i].state == State::Issued;
+        let found = if cx.lossy {
+            self.flushes.iter().rev().find(issued).copied()
+        } else {
+            self.flushes.iter().find(issued).copied()
+        };
+        let Some(i) = found else {
+            self.anomaly(AnomalyKind::CompleteUnseen);
+            self.n.unseen_issues += 1;
+            self.n.flush_done += 1;
+            let i = self.new_rq(ev, RequestKind::DeviceFlush, Pairing::StartUnseen, cx);
+            self.finish_flush(i, ev);
+            return;
+        };
+        if cx.lossy {
+            // Only one runs at a time a queue; those before it ended unseen.
+            let older: Vec<Idx> = self.flushes.iter().copied().take_while(|x| *x != i).collect();
+            for o in older {
+                self.lose_rq(o, cx);
+            }
+        }
+        self.flushes.retain(|x| *x != i);
+        self.n.flush_done += 1;
+        self.set_depth(self.depth.saturating_sub(1), ev.time, cx);
+        self.finish_flush(i, ev);
+    }
+
+    /// Completes an FF; it is told when its waiters are known.
+    fn finish_flush(&mut self, i: Idx, ev: &BlockEvent) {
+        let kicked = self.rqs[i].rq.d_first;
+        let r = &mut self.rqs[i].rq;
+        r.completions += 1;
+        r.c = Stamp::at(ev.time);
+        r.c_data = r.c;
+        r.outcome = outcome_of(ev.error);
+        r.sector = NO_SECTOR;
+        let mut rq = *r;
+        // Steps before data that waited when this flush was kicked. The kick is not traced; it lies before the D.
+        for p in self.preflushes.iter().copied() {
+            let w = &mut self.rqs[p];
+            let waited = !w.preflushed.is_some() && (w.rq.g <= kicked || !kicked.is_some());
+            if waited {
+                w.preflushed = rq.c;
+                rq.waiters += 1;
+            }
+        }
+        let issue_cpu = rq.cpu;
+        self.drop_rq(i);
+        self.burst = Some(Burst {
+            rq,
+            cpu: ev.cpu,
+            issue_cpu,
+        });
+    }
+
+    /// Tells the last device flush: no more waiters can be credited to it.
+    pub fn end_burst<S: Sink>(&mut self, cx: &mut Cx<'_, S>) {
+        if let Some(b) = self.burst.take() {
+            cx.sink.request(&b.rq);
+        }
+    }
+
+    /// Whether an event on this CPU ends the burst of waiters.
+    #[inline]
+    pub fn interrupts_burst(&self, ev: &BlockEvent) -> bool {
+        match &self.burst {
+            None => false,
+            Some(b) => b.cpu == ev.cpu || b.cpu == NO_CPU || ev.cpu == NO_CPU,
+        }
+    }
+
+    /// I or D of a request that waited for a pre-flush: the step has ended.
+    pub fn end_preflush<S: Sink>(&mut self, i: Idx, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        if self.preflushes.is_empty() {
+            return;
+        }
+        let Some(k) = self.preflushes.iter().position(|x| *x == i) else {
+            return;
+        };
+        self.preflushes.remove(k);
+        let r = &self.rqs[i];
+        if let Some(start) = r.rq.g.get() {
+            cx.sink.flush_step(&FlushStep {
+                dev: self.dev,
+                kind: StepKind::Pre,
+                start,
+                end: r.preflushed.get().unwrap_or(ev.time),
+                rwbs: r.rq.rwbs,
+            });
+        }
+    }
+
+    /// A zero-length C of a write: the end of a flush sequence.
+    ///
+    /// Its sector is the waiting bio's: a sequenced write that starts there; else an empty flush, whose sector
+    /// blkparse hides (dm's clones have one), oldest first.
+    pub fn on_sequence_end<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        let data = self.sequenced.at(ev.sector).next();
+        if let Some(i) = data {
+            self.sequenced.remove(ev.sector, i);
+            self.end_step(i, StepKind::Post, ev, cx);
+            self.complete_rq(i, ev, cx);
+            return;
+        }
+        if let Some(i) = self.zero_op_in_flight(ev) {
+            self.zero_ops.retain(|x| *x != i);
+            self.n.done += 1;
+            self.n.done_issued += 1;
+            self.set_depth(self.depth.saturating_sub(1), ev.time, cx);
+            self.rqs[i].rq.c_data = Stamp::at(ev.time);
+            self.complete_rq(i, ev, cx);
+            return;
+        }
+        let i = match self.empty_for(ev) {
+            Some(k) => self.empties.remove(k),
+            None => None,
+        };
+        let i = i.unwrap_or_else(|| {
+            self.anomaly(AnomalyKind::CompleteUnseen);
+            self.n.unseen_rqs += 1;
+            self.new_rq(ev, RequestKind::EmptyFlush, Pairing::StartUnseen, cx)
+        });
+        self.n.flush_ends += 1;
+        self.end_step(i, StepKind::Empty, ev, cx);
+        self.complete_rq(i, ev, cx);
+    }
+
+    fn zero_op_in_flight(&self, ev: &BlockEvent) -> Option<Idx> {
+        let mut zero = self.zero_ops.iter().copied();
+        zero.find(|i| {
+            let r = &self.rqs[*i];
+            r.state == State::Issued && r.rq.rwbs.op() == ev.rwbs.op()
+        })
+    }
+
+    /// Position of the empty flush that ends: with one flush queue the oldest; with several the oldest that was
+    /// allocated on the flush queue's CPU before that queue's flush was kicked.
+    fn empty_for(&self, ev: &BlockEvent) -> Option<usize> {
+        if self.empties.is_empty() {
+            return None;
+        }
+        if let (true, Some(b)) = (self.many_flush_queues, &self.burst) {
+            let own = self.empties.iter().position(|i| {
+                let r = &self.rqs[*i].rq;
+                r.cpu == b.issue_cpu && r.g <= b.rq.d_first && b.cpu == ev.cpu
+            });
+            if own.is_some() {
+                return own;
+            }
+        }
+        Some(0)
+    }
+
+    fn end_step<S: Sink>(
+        &mut self,
+        i: Idx,
+        kind: StepKind,
+        ev: &BlockEvent,
+        cx: &mut Cx<'_, S>,
+    ) {
+        let r = &self.rqs[i].rq;
+        if kind == StepKind::Post && !r.postflush {
+            return;
+        }
+        if let Some(b) = &mut self.burst {
+            b.rq.waiters += u32::from(b.cpu == ev.cpu);
+        }
+        let start = if kind == StepKind::Empty { r.g } else { r.c_data };
+        if let Some(start) = start.get() {
+            cx.sink.flush_step(&FlushStep {
+                dev: self.dev,
+                kind,
+                start,
+                end: ev.time,
+                rwbs: r.rwbs,
+            });
+        }
+    }
+
+    /// On a recorder that loses completions: a new flush is kicked only after the last one ended with all its waiters,
+    /// so what was allocated up to the last kick is over. The kick is not traced; it lies after the C of the flush
+    /// before (if seen, else after its D), and after the first G that waited then.
+    fn give_up_served<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        let last_kick = self.kick_after;
+        let seen = std::mem::replace(&mut self.flush_seen, Stamp::at(ev.time));
+        let waits = |i: &Idx| Some(self.rqs[*i].rq.g).filter(|g| *g > seen);
+        let first_waiter = self.empties.iter().find_map(waits);
+        self.kick_after = first_waiter.unwrap_or(seen);
+        if !last_kick.is_some() {
+            return;
+        }
+        while let Some(i) = self.empties.front().copied() {
+            let g = self.rqs[i].rq.g;
+            if !g.is_some() || g > last_kick {
+                break;
+            }
+            self.lose_rq(i, cx);
+        }
+    }
+}
+
+/// The outcome an error number stands for.
+pub(super) fn outcome_of(error: i16) -> Outcome {
+    if error == 0 {
+        Outcome::Completed
+    } else {
+        Outcome::Failed(error)
+    }
+}

@@ -1,0 +1,266 @@
+//! Requests up to the driver: G, I, D, R.
+
+use super::device::{Cx, Device, Rq, State, is_discard, is_flush_bio};
+use super::slab::{Idx, NIL};
+use super::types::*;
+use crate::event::{BlockEvent, NO_SECTOR, Op};
+
+impl Device {
+    /// G: a request for the bio that this event shows.
+    pub fn on_getrq<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        self.n.g += 1;
+        self.n.request_events += 1;
+        let piece = self.take_waiting(ev, cx);
+        let kind = if is_flush_bio(ev) {
+            RequestKind::EmptyFlush
+        } else {
+            RequestKind::Io
+        };
+        let q = self.pieces[self.pieces[piece].root].bio.q;
+        let pairing = if q.is_some() {
+            Pairing::Exact
+        } else {
+            Pairing::StartUnseen
+        };
+        let i = self.new_rq(ev, kind, pairing, cx);
+        self.attach(i, piece);
+        let root = self.pieces[piece].root;
+        let b = &mut self.pieces[root].bio;
+        b.g.first(ev.time);
+        b.unclean |= ev.rwbs.preflush() || q.get().is_none();
+        let r = &mut self.rqs[i].rq;
+        r.q = q;
+        r.g = Stamp::at(ev.time);
+        r.preflush = ev.rwbs.preflush();
+        match kind {
+            RequestKind::EmptyFlush => {
+                r.pairing = r.pairing.max(Pairing::FlushOrder);
+                self.empties.push_back(i);
+            }
+            _ if ev.bytes == 0 => self.zero_ops.push_back(i),
+            _ => {
+                if ev.rwbs.preflush() {
+                    self.preflushes.push_back(i);
+                }
+                self.index_rq(i, true);
+            }
+        }
+    }
+
+    /// I.
+    pub fn on_insert<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        self.n.request_events += 1;
+        if ev.passthrough() || ev.rwbs.op() == Op::Flush {
+            // Neither goes through a scheduler on the kernels checked; the D opens them.
+            return;
+        }
+        let i = match self.find_to_issue(ev) {
+            Some(i) => i,
+            None => self.unseen_rq(ev, cx),
+        };
+        self.settle_length(i, ev, cx);
+        self.end_preflush(i, ev, cx);
+        let r = &mut self.rqs[i];
+        r.rq.i.first(ev.time);
+        r.rq.inserts += 1;
+        // btt credits I to the bio that starts the request.
+        let (start, mut p) = (ev.sector, r.head);
+        while p != NIL {
+            if self.pieces[p].sector == start {
+                let root = self.pieces[p].root;
+                self.pieces[root].bio.i.first(ev.time);
+                break;
+            }
+            p = self.pieces[p].next;
+        }
+    }
+
+    /// A request whose start the trace did not show.
+    pub fn unseen_rq<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) -> Idx {
+        self.n.unseen_rqs += 1;
+        if self.n.g > 0 {
+            self.anomaly(AnomalyKind::IssueUnseen);
+        }
+        let i = self.new_rq(ev, RequestKind::Io, Pairing::StartUnseen, cx);
+        if ev.bytes == 0 {
+            self.zero_ops.push_back(i);
+        } else {
+            self.index_rq(i, true);
+        }
+        i
+    }
+
+    /// The request the driver does not have yet that an I, D or R shows: same length first, then the nearest shorter
+    /// one (merged without an event), then any.
+    pub fn find_to_issue(&self, ev: &BlockEvent) -> Option<Idx> {
+        self.find_in_state(ev, State::Waiting)
+    }
+
+    /// As [`Device::find_to_issue`], among requests in `state`.
+    pub fn find_in_state(&self, ev: &BlockEvent, state: State) -> Option<Idx> {
+        if ev.bytes == 0 {
+            let mut zero = self.zero_ops.iter().copied();
+            return zero.find(|i| self.rqs[*i].state == state && self.rqs[*i].rq.rwbs.op() == ev.rwbs.op());
+        }
+        let mut best: Option<(u8, Idx)> = None;
+        for i in self.by_start.at(ev.sector) {
+            let r = &self.rqs[i];
+            if r.state != state {
+                continue;
+            }
+            let rank = match r.remaining.cmp(&ev.bytes) {
+                std::cmp::Ordering::Equal => 3,
+                std::cmp::Ordering::Less => 2,
+                std::cmp::Ordering::Greater => 1,
+            };
+            if best.is_none_or(|(b, _)| rank > b) {
+                best = Some((rank, i));
+            }
+        }
+        best.map(|b| b.1)
+    }
+
+    /// Makes a request as long as its I or D says: first with discards that merged without an event
+    /// (`bio_attempt_discard_merge` has no tracepoint), then by force.
+    fn settle_length<S: Sink>(&mut self, i: Idx, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        if self.rqs[i].remaining == ev.bytes || ev.sector == NO_SECTOR {
+            return;
+        }
+        if is_discard(ev.rwbs) {
+            self.absorb_discards(i, ev, cx);
+        }
+        if self.rqs[i].remaining == ev.bytes {
+            return;
+        }
+        self.anomaly(AnomalyKind::LengthGrew);
+        self.unindex_rq(i);
+        let r = &mut self.rqs[i];
+        r.rq.bytes = (r.rq.bytes - r.remaining.min(r.rq.bytes)).saturating_add(ev.bytes);
+        r.remaining = ev.bytes;
+        let waiting = r.state == State::Waiting;
+        self.doubt(i, Pairing::Inferred);
+        self.index_rq(i, waiting);
+    }
+
+    fn absorb_discards<S: Sink>(&mut self, i: Idx, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        let mut k = 0;
+        while k < self.waiting_discards.len() && self.rqs[i].remaining < ev.bytes {
+            let p = self.waiting_discards[k];
+            let missing = ev.bytes - self.rqs[i].remaining;
+            if self.pieces[p].bytes > missing {
+                k += 1;
+                continue;
+            }
+            self.n.discards += 1;
+            self.unwait(p);
+            self.join(i, p, MergeKind::Discard, ev, cx);
+            self.doubt(i, Pairing::Inferred);
+        }
+    }
+
+    /// D.
+    pub fn on_issue<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        self.n.d += 1;
+        self.n.request_events += 1;
+        let i = if ev.passthrough() {
+            self.passthrough_to_issue(ev, cx)
+        } else if ev.rwbs.op() == Op::Flush {
+            self.flush_to_issue(ev, cx)
+        } else {
+            match self.find_to_issue(ev) {
+                Some(i) => i,
+                None => self.issue_unseen(ev, cx),
+            }
+        };
+        if self.rqs[i].rq.kind == RequestKind::Io {
+            self.settle_length(i, ev, cx);
+            self.end_preflush(i, ev, cx);
+        }
+        self.mark_issued(i, ev, cx);
+    }
+
+    /// A D without a request that waits for it: the same request again (its R was lost), or one from before the trace.
+    fn issue_unseen<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) -> Idx {
+        if self.n.g > 0 {
+            let again = self.find_in_state(ev, State::Issued);
+            if let Some(i) = again.filter(|i| self.rqs[*i].remaining == ev.bytes) {
+                self.anomaly(AnomalyKind::IssuedTwice);
+                self.n.twice += 1;
+                self.doubt(i, Pairing::Inferred);
+                return i;
+            }
+        }
+        self.unseen_rq(ev, cx)
+    }
+
+    fn mark_issued<S: Sink>(&mut self, i: Idx, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        let r = &mut self.rqs[i];
+        let was = r.state;
+        if was == State::Waiting && r.rq.kind == RequestKind::Io && r.remaining > 0 {
+            let end = r.pos.wrapping_add(r.remaining >> 9);
+            self.by_end.remove(end, i);
+        }
+        let r = &mut self.rqs[i];
+        r.state = State::Issued;
+        r.rq.issues += 1;
+        r.rq.d_first.first(ev.time);
+        r.rq.d = Stamp::at(ev.time);
+        r.rq.c_data = Stamp::NONE;
+        // The device has no FUA: the flag is gone at D, and a flush follows the data (blk-flush.c:blk_insert_flush).
+        r.rq.postflush |= r.rq.kind == RequestKind::Io && r.rq.g.is_some() && r.rq.rwbs.fua() && !ev.rwbs.fua();
+        cx.sink.issue(&r.rq, ev);
+        if was != State::Issued {
+            self.set_depth(self.depth + 1, ev.time, cx);
+        }
+        if let Some(c) = self.rqs[i].early.take() {
+            self.complete_early(i, &c, cx);
+        }
+    }
+
+    fn passthrough_to_issue<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) -> Idx {
+        let same = |r: &Rq| r.state == State::Waiting && r.rq.bytes == ev.bytes;
+        let found = self.passthrough.iter().copied().find(|i| same(&self.rqs[*i]));
+        found.unwrap_or_else(|| {
+            let i = self.new_rq(ev, RequestKind::Passthrough, Pairing::Fifo, cx);
+            self.passthrough.push(i);
+            i
+        })
+    }
+
+    /// R. Without a preceding D the driver refused before it started the request.
+    pub fn on_requeue<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        self.n.request_events += 1;
+        let Some(i) = self.find_requeued(ev) else {
+            self.anomaly(AnomalyKind::RequeueUnseen);
+            return;
+        };
+        let r = &mut self.rqs[i];
+        r.rq.requeues += 1;
+        if r.state == State::Issued {
+            r.state = State::Waiting;
+            self.n.r_after_d += 1;
+            self.set_depth(self.depth.saturating_sub(1), ev.time, cx);
+        }
+    }
+
+    fn find_requeued(&self, ev: &BlockEvent) -> Option<Idx> {
+        let pick = |list: &[Idx], len: Option<u64>| {
+            let fits = |i: &Idx| len.is_none_or(|n| self.rqs[*i].rq.bytes == n);
+            let with = |s| {
+                let mut l = list.iter().copied();
+                l.find(|i| self.rqs[*i].state == s && fits(i))
+            };
+            with(State::Issued).or_else(|| with(State::Waiting))
+        };
+        if ev.rwbs.op() == Op::Flush {
+            return pick(&self.flushes, None);
+        }
+        if ev.passthrough() {
+            // blkparse prints no length at R and C of a passthrough command, tracepoints do.
+            return pick(&self.passthrough, (ev.bytes > 0).then_some(ev.bytes))
+                .or_else(|| pick(&self.passthrough, None));
+        }
+        self.find_in_state(ev, State::Issued)
+            .or_else(|| self.find_in_state(ev, State::Waiting))
+    }
+}

@@ -1,0 +1,148 @@
+//! Storage of open items: a slab with reused slots, and an index from sectors to slots.
+
+use rustc_hash::FxHashMap;
+
+/// Position in a [`Slab`].
+pub(super) type Idx = u32;
+
+/// No slot.
+pub(super) const NIL: Idx = u32::MAX;
+
+/// Slots that are reused; memory follows the greatest number of items open at once.
+pub(super) struct Slab<T> {
+    items: Vec<T>,
+    free: Vec<Idx>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Slab {
+            items: Vec::new(),
+            free: Vec::new(),
+        }
+    }
+}
+
+impl<T> Slab<T> {
+    /// Stores an item.
+    pub fn insert(&mut self, item: T) -> Idx {
+        match self.free.pop() {
+            Some(i) => {
+                self.items[i as usize] = item;
+                i
+            }
+            None => {
+                self.items.push(item);
+                // Open items are capped far below 2^32 (see `evict`).
+                (self.items.len() - 1) as Idx
+            }
+        }
+    }
+
+    /// Frees a slot. The caller drops every index to it.
+    pub fn remove(&mut self, i: Idx) {
+        self.free.push(i);
+    }
+
+    /// Items in use.
+    pub fn live(&self) -> usize {
+        self.items.len() - self.free.len()
+    }
+}
+
+impl<T> std::ops::Index<Idx> for Slab<T> {
+    type Output = T;
+    #[inline]
+    fn index(&self, i: Idx) -> &T {
+        &self.items[i as usize]
+    }
+}
+
+impl<T> std::ops::IndexMut<Idx> for Slab<T> {
+    #[inline]
+    fn index_mut(&mut self, i: Idx) -> &mut T {
+        &mut self.items[i as usize]
+    }
+}
+
+/// One key's slots, oldest first. Nearly always one, which needs no allocation.
+#[derive(Default)]
+struct Entry {
+    first: Idx,
+    more: Vec<Idx>,
+}
+
+/// Sector → slots, oldest first among equals.
+#[derive(Default)]
+pub(super) struct SectorIndex {
+    map: FxHashMap<u64, Entry>,
+}
+
+impl SectorIndex {
+    /// Adds a slot behind the others of its sector; true if there were others.
+    #[inline]
+    pub fn add(&mut self, sector: u64, i: Idx) -> bool {
+        use std::collections::hash_map::Entry as E;
+        match self.map.entry(sector) {
+            E::Vacant(v) => {
+                v.insert(Entry {
+                    first: i,
+                    more: Vec::new(),
+                });
+                false
+            }
+            E::Occupied(mut o) => {
+                o.get_mut().more.push(i);
+                true
+            }
+        }
+    }
+
+    /// Removes a slot from its sector; nothing happens if it is not there.
+    #[inline]
+    pub fn remove(&mut self, sector: u64, i: Idx) {
+        use std::collections::hash_map::Entry as E;
+        let E::Occupied(mut o) = self.map.entry(sector) else {
+            return;
+        };
+        let e = o.get_mut();
+        if e.first == i {
+            if e.more.is_empty() {
+                o.remove();
+            } else {
+                e.first = e.more.remove(0);
+            }
+        } else {
+            e.more.retain(|x| *x != i);
+        }
+    }
+
+    /// Slots of a sector, oldest first.
+    #[inline]
+    pub fn at(&self, sector: u64) -> impl DoubleEndedIterator<Item = Idx> + '_ {
+        let e = self.map.get(&sector);
+        e.map(|e| e.first)
+            .into_iter()
+            .chain(e.into_iter().flat_map(|e| e.more.iter().copied()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_sectors_keep_their_order() {
+        let mut x = SectorIndex::default();
+        assert!(!x.add(8, 1));
+        assert!(x.add(8, 2));
+        assert!(x.add(8, 3));
+        x.remove(8, 1);
+        assert_eq!(x.at(8).collect::<Vec<_>>(), [2, 3]);
+        x.remove(8, 3);
+        x.remove(8, 7);
+        assert_eq!(x.at(8).collect::<Vec<_>>(), [2]);
+        x.remove(8, 2);
+        assert_eq!(x.at(8).count(), 0);
+    }
+}

@@ -1,0 +1,114 @@
+//! Flushes: what was asked for, what went to the device, how many waiters each served.
+//!
+//! The flush machinery (block/blk-flush.c, 6.1 and 6.12) lets one device flush serve every request that waits when it
+//! starts; steps ÷ device flushes is the degree of sharing.
+
+use super::CollectorOptions;
+use super::latency::Times;
+use super::report::{Device, Flush};
+use super::section::{Context, Section};
+use super::why::Why;
+use crate::event::{Action, BlockEvent, Op};
+use crate::lifecycle::{FlushStep, Outcome, Request, RequestKind, Span};
+
+/// Sums.
+#[derive(Default)]
+pub(super) struct Flushes {
+    bios: u64,
+    steps: u64,
+    sent: u64,
+    requeued: u64,
+    completed: u64,
+    served: u64,
+    flush: Times,
+    wait: Times,
+}
+
+impl Section for Flushes {
+    fn new(_: &CollectorOptions) -> Self {
+        Flushes::default()
+    }
+
+    #[inline]
+    fn event(&mut self, ev: &BlockEvent) {
+        // Neither flush bios nor device flushes have a length: nearly every event ends here.
+        if ev.bytes != 0 {
+            return;
+        }
+        let n = match ev.action {
+            Action::Queue if ev.rwbs.preflush() => &mut self.bios,
+            Action::Issue if ev.rwbs.op() == Op::Flush => &mut self.sent,
+            Action::Requeue if ev.rwbs.op() == Op::Flush => &mut self.requeued,
+            Action::Complete if ev.rwbs.op() == Op::Flush => &mut self.completed,
+            _ => return,
+        };
+        *n += 1;
+    }
+
+    fn request(&mut self, r: &Request) {
+        match r.kind {
+            RequestKind::EmptyFlush => self.steps += 1,
+            RequestKind::Io if r.outcome != Outcome::Absorbed => {
+                self.steps += u64::from(r.preflush) + u64::from(r.postflush);
+            }
+            RequestKind::DeviceFlush if r.outcome.done() => self.flush.add(r.span(Span::D2C)),
+            _ => {}
+        }
+    }
+
+    fn flush_step(&mut self, s: &FlushStep) {
+        self.served += 1;
+        self.wait.add(Some((s.end - s.start).0));
+    }
+
+    fn finish(&self, cx: &Context, why: &mut Why, out: &mut Device) {
+        let none = || {
+            if cx.bio_based {
+                "bio-based device: it sends no flush of its own".to_string()
+            } else if self.bios + self.steps + self.sent + self.completed == 0 {
+                "no flush on this device".to_string()
+            } else {
+                "no device flush completed".to_string()
+            }
+        };
+        out.flush = why.within("flush", |why| Flush {
+            bios: self.bios,
+            steps: self.steps,
+            sent: self.sent,
+            requeued: self.requeued,
+            completed: self.completed,
+            steps_per_flush: why.keep("steps_per_flush", self.sharing(cx), || {
+                if cx.filtered && self.completed == 0 {
+                    "steps and device flushes have other letters and tasks: not known under a filter".to_string()
+                } else {
+                    none()
+                }
+            }),
+            flush_ns: why.keep("flush_ns", self.flush.dist(), || {
+                if self.sent == 0 && self.completed > 0 {
+                    "no device flush was seen issued".to_string()
+                } else if self.flush.negative > 0 {
+                    "all samples came out negative: clocks of two CPUs disagree".to_string()
+                } else {
+                    none()
+                }
+            }),
+            wait_ns: why.keep("wait_ns", self.wait.dist(), || {
+                if cx.by_task {
+                    "flush steps carry no task: not known under a filter on tasks".to_string()
+                } else if self.steps == 0 {
+                    none()
+                } else {
+                    "no flush step was seen to begin and end".to_string()
+                }
+            }),
+        });
+    }
+}
+
+impl Flushes {
+    /// Under a filter steps and flushes are selected by different letters or tasks: their ratio would mean nothing.
+    fn sharing(&self, cx: &Context) -> Option<f64> {
+        (self.completed > 0 && !cx.filtered).then(|| self.served as f64 / self.completed as f64)
+    }
+}

@@ -1,0 +1,177 @@
+//! The numbers `iostat -x` would have shown for the same seconds.
+//!
+//! Formulas: sysstat's iostat.c (rates over the interval, rareq-sz = KiB ÷ requests, await = time ÷ requests, aqu-sz =
+//! all time ÷ interval, %rrqm = merges ÷ (merges + requests)). What the kernel counts: `blk_account_io_done` (all but
+//! passthrough and the flush request itself; an empty flush is a write without data), `blk_account_io_flush`,
+//! `blk_account_io_merge_bio`, `op_stat_group` (discard, else write or read by direction), block/blk-mq.c 6.12.
+
+use super::CollectorOptions;
+use super::report::{Device, Iostat};
+use super::section::{Context, Section};
+use super::why::Why;
+use crate::event::{Action, Op, Rwbs};
+use crate::lifecycle::{Merge, Request, RequestKind, Span};
+
+#[derive(Default, Clone, Copy)]
+struct Class {
+    ios: u64,
+    bytes: u128,
+    merges: u64,
+    /// Σ of the time between getrq and completion, ns.
+    time: u128,
+    timed: u64,
+    /// Of these, from the first issue for want of a getrq.
+    from_issue: u64,
+}
+
+/// Sums of reads, writes, discards, flushes.
+#[derive(Default)]
+pub(super) struct IostatSum {
+    class: [Class; 4],
+}
+
+const READ: usize = 0;
+const WRITE: usize = 1;
+const DISCARD: usize = 2;
+const FLUSH: usize = 3;
+
+fn group(rwbs: Rwbs) -> usize {
+    match rwbs.op() {
+        Op::Read => READ,
+        Op::Discard => DISCARD,
+        _ => WRITE,
+    }
+}
+
+impl Section for IostatSum {
+    fn new(_: &CollectorOptions) -> Self {
+        IostatSum::default()
+    }
+
+    fn merge(&mut self, m: &Merge) {
+        self.class[group(m.rwbs)].merges += 1;
+    }
+
+    fn request(&mut self, r: &Request) {
+        let at = match r.kind {
+            RequestKind::Passthrough => return,
+            RequestKind::DeviceFlush => FLUSH,
+            RequestKind::Io | RequestKind::EmptyFlush => group(r.rwbs),
+        };
+        if !r.outcome.done() {
+            return;
+        }
+        let c = &mut self.class[at];
+        c.ios += 1;
+        c.bytes += u128::from(r.bytes);
+        let since_getrq = r.span(Span::G2C);
+        let time = since_getrq.or_else(|| r.d_first.to(r.c));
+        if let Some(ns) = time.and_then(|t| u64::try_from(t).ok()) {
+            c.time += u128::from(ns);
+            c.timed += 1;
+            c.from_issue += u64::from(since_getrq.is_none());
+        }
+    }
+
+    fn finish(&self, cx: &Context, why: &mut Why, out: &mut Device) {
+        out.iostat = why.within("iostat", |why| {
+            let f = Finish {
+                sum: self,
+                cx,
+                secs: cx.span_ns as f64 / 1e9,
+            };
+            Iostat {
+                r_per_s: f.rate("r_per_s", READ, why),
+                w_per_s: f.rate("w_per_s", WRITE, why),
+                d_per_s: f.rate("d_per_s", DISCARD, why),
+                f_per_s: f.rate("f_per_s", FLUSH, why),
+                rareq_kib: f.size("rareq_kib", READ, why),
+                wareq_kib: f.size("wareq_kib", WRITE, why),
+                r_await_ms: f.time("r_await_ms", READ, why),
+                w_await_ms: f.time("w_await_ms", WRITE, why),
+                f_await_ms: f.time("f_await_ms", FLUSH, why),
+                aqu_sz: f.queue("aqu_sz", why),
+                rrqm_pct: f.merged("rrqm_pct", READ, why),
+                wrqm_pct: f.merged("wrqm_pct", WRITE, why),
+            }
+        });
+    }
+}
+
+struct Finish<'a> {
+    sum: &'a IostatSum,
+    cx: &'a Context<'a>,
+    secs: f64,
+}
+
+impl Finish<'_> {
+    /// Why nothing at all can be said.
+    fn blind(&self) -> Option<String> {
+        if self.cx.bio_based {
+            return Some("bio-based device: it has no requests".to_string());
+        }
+        self.cx.missing(Action::Complete)
+    }
+
+    /// The same for what is divided by the span.
+    fn no_rate(&self) -> Option<String> {
+        let no_span = || (self.cx.span_ns == 0).then(|| "the trace spans no time".to_string());
+        self.blind().or_else(no_span)
+    }
+
+    fn none(at: usize) -> String {
+        let what = ["read", "write", "discard", "device flush"][at];
+        format!("no {what} completed")
+    }
+
+    fn rate(&self, field: &str, at: usize, why: &mut Why) -> Option<f64> {
+        let reason = self.no_rate();
+        let v = reason
+            .is_none()
+            .then(|| self.sum.class[at].ios as f64 / self.secs);
+        why.keep(field, v, || reason.unwrap_or_default())
+    }
+
+    fn size(&self, field: &str, at: usize, why: &mut Why) -> Option<f64> {
+        let c = self.sum.class[at];
+        let v =
+            (c.ios > 0 && self.blind().is_none()).then(|| c.bytes as f64 / 1024.0 / c.ios as f64);
+        why.keep(field, v, || self.blind().unwrap_or_else(|| Self::none(at)))
+    }
+
+    fn time(&self, field: &str, at: usize, why: &mut Why) -> Option<f64> {
+        let c = self.sum.class[at];
+        let v =
+            (c.timed > 0 && self.blind().is_none()).then(|| c.time as f64 / 1e6 / c.timed as f64);
+        if v.is_some() && at != FLUSH && c.from_issue > 0 {
+            why.note(
+                field,
+                format!(
+                    "{} of {} requests are timed from their first issue: no getrq was seen for them",
+                    c.from_issue, c.timed
+                ),
+            );
+        }
+        why.keep(field, v, || match self.blind() {
+            Some(r) => r,
+            None if c.ios == 0 => Self::none(at),
+            None => "no completed request shows both its start and its end".to_string(),
+        })
+    }
+
+    fn queue(&self, field: &str, why: &mut Why) -> Option<f64> {
+        let reason = self.no_rate();
+        let v = reason.is_none().then(|| {
+            let time: u128 = self.sum.class.iter().map(|c| c.time).sum();
+            time as f64 / self.cx.span_ns as f64
+        });
+        why.keep(field, v, || reason.unwrap_or_default())
+    }
+
+    fn merged(&self, field: &str, at: usize, why: &mut Why) -> Option<f64> {
+        let c = self.sum.class[at];
+        let all = c.merges + c.ios;
+        let v = (all > 0 && self.blind().is_none()).then(|| c.merges as f64 * 100.0 / all as f64);
+        why.keep(field, v, || self.blind().unwrap_or_else(|| Self::none(at)))
+    }
+}

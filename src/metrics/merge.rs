@@ -1,0 +1,65 @@
+//! Merges: how and where bios joined requests.
+
+use super::CollectorOptions;
+use super::report::{Device, Merges};
+use super::section::{Context, Section};
+use super::why::Why;
+use crate::event::Action;
+use crate::lifecycle::{Bio, Merge, MergeBy, MergeKind};
+
+/// Sums.
+#[derive(Default)]
+pub(super) struct MergeCounts {
+    kind: [u64; 4],
+    by: [u64; 4],
+    bios: u64,
+    /// Of `bios`, merged ones: bios whose queue event was not seen are in neither.
+    merged: u64,
+}
+
+const PLACES: [&str; 4] = ["plug", "scheduler", "zone", "unknown"];
+
+impl Section for MergeCounts {
+    fn new(_: &CollectorOptions) -> Self {
+        MergeCounts::default()
+    }
+
+    fn merge(&mut self, m: &Merge) {
+        self.kind[m.kind as usize] += 1;
+        if m.kind != MergeKind::Request {
+            let at = match m.by {
+                MergeBy::Plug => 0,
+                MergeBy::Scheduler => 1,
+                MergeBy::Zone => 2,
+                MergeBy::Unknown => 3,
+            };
+            self.by[at] += 1;
+        }
+    }
+
+    fn bio(&mut self, b: &Bio) {
+        if b.q.is_some() {
+            self.bios += 1;
+            self.merged += u64::from(b.merged.is_some_and(|m| m != MergeKind::Request));
+        }
+    }
+
+    fn finish(&self, cx: &Context, why: &mut Why, out: &mut Device) {
+        let kind = |k: MergeKind| self.kind[k as usize];
+        out.merge = why.within("merge", |why| Merges {
+            back: kind(MergeKind::Back),
+            front: kind(MergeKind::Front),
+            discard: kind(MergeKind::Discard),
+            request: kind(MergeKind::Request),
+            by: PLACES.into_iter().zip(self.by).collect(),
+            share: why.keep(
+                "share",
+                (self.bios > 0).then(|| self.merged as f64 / self.bios as f64),
+                || {
+                    cx.missing(Action::Queue)
+                        .unwrap_or_else(|| "no bio ended here".to_string())
+                },
+            ),
+        });
+    }
+}

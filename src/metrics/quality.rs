@@ -1,0 +1,431 @@
+//! How far a trace can be trusted: one verdict and its reasons, the same for `stats` and `check`; and the data of `check`
+//! (schema `blkan.check/1`, docs/output-check.md).
+
+use super::blkparse_totals::Comparison;
+use super::report::{AccountRow, Device, Input, Losses, StatsReport};
+use crate::event::DevId;
+use crate::units::human_count;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// The verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Nothing was lost, nothing is damaged, every account balances.
+    Complete,
+    /// The numbers hold, within the reasons given.
+    UsableWithCare,
+    /// The numbers would mislead.
+    Unusable,
+}
+
+impl Verdict {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Verdict::Complete => "complete",
+            Verdict::UsableWithCare => "usable with care",
+            Verdict::Unusable => "unusable",
+        }
+    }
+}
+
+/// Why a verdict is not better.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reason {
+    /// Stable name.
+    pub code: &'static str,
+    /// How bad.
+    pub weight: Verdict,
+    /// In words, with numbers.
+    pub text: String,
+}
+
+/// A verdict and its reasons, worst first.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Quality {
+    /// The worst of the reasons.
+    pub verdict: Verdict,
+    /// Empty: complete.
+    pub reasons: Vec<Reason>,
+}
+
+impl Quality {
+    /// Adds a reason for care that only `check` can find.
+    pub fn add_care(&mut self, code: &'static str, text: String) {
+        self.reasons.push(care(code, text));
+        self.verdict = self.verdict.max(Verdict::UsableWithCare);
+    }
+}
+
+/// What the verdict looks at of a device.
+pub struct DeviceFacts<'a> {
+    /// Device.
+    pub dev: DevId,
+    /// dm, md: no requests.
+    pub bio_based: bool,
+    /// Letter → events.
+    pub events: BTreeMap<&'a str, u64>,
+    /// The three accounts.
+    pub ledger: &'a [AccountRow],
+    /// Losses.
+    pub losses: &'a Losses,
+}
+
+/// An event class that is not in the trace, and what that makes unknown.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Missing {
+    /// Letter.
+    pub event: &'static str,
+    /// Quantities that cannot be known.
+    pub unknown: &'static [&'static str],
+    /// Why this may be so.
+    pub note: &'static str,
+}
+
+/// Requests (bios on bio-based devices) whose end is not in the trace.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Shortfall {
+    /// D events (bio-based: Q).
+    pub started: u64,
+    /// Of these, without an end: given up during the trace.
+    pub lost: u64,
+    /// Of these, without an end when the trace ended.
+    pub open: u64,
+    /// (lost + open) ÷ started.
+    pub share: f64,
+}
+
+const UNSEEN: [&str; 5] = [
+    "complete_without_issue",
+    "issue_without_getrq",
+    "requeue_without_request",
+    "merge_without_request",
+    "split_without_bio",
+];
+const CLOCK: [&str; 2] = ["complete_before_issue", "time_went_back"];
+
+/// The verdict on a `stats` report.
+pub fn of_stats(r: &StatsReport) -> Quality {
+    let facts: Vec<DeviceFacts<'_>> = r.devices.iter().map(facts).collect();
+    judge(&r.inputs, &facts)
+}
+
+fn facts(d: &Device) -> DeviceFacts<'_> {
+    DeviceFacts {
+        dev: d.dev,
+        bio_based: d.kind == "bio",
+        events: d
+            .events
+            .iter()
+            .map(|(a, by)| (*a, by.values().sum()))
+            .collect(),
+        ledger: &d.ledger,
+        losses: &d.losses,
+    }
+}
+
+/// The verdict.
+pub fn judge(inputs: &[Input], devices: &[DeviceFacts<'_>]) -> Quality {
+    let mut reasons = Vec::new();
+    for i in inputs {
+        judge_input(i, &mut reasons);
+    }
+    if devices
+        .iter()
+        .all(|d| d.events.keys().all(|a| matches!(*a, "P" | "U" | "UT")))
+    {
+        reasons.push(unusable(
+            "no_io",
+            "no event of a bio or a request".to_string(),
+        ));
+    }
+    for m in missing(devices).into_iter().filter(|m| m.event != "I") {
+        reasons.push(care(
+            "missing_events",
+            format!("no {} events: {} unknown", m.event, m.unknown.join(", ")),
+        ));
+    }
+    for d in devices {
+        judge_device(d, &mut reasons);
+    }
+    reasons.sort_by_key(|r| std::cmp::Reverse(r.weight));
+    let verdict = reasons
+        .iter()
+        .map(|r| r.weight)
+        .max()
+        .unwrap_or(Verdict::Complete);
+    Quality { verdict, reasons }
+}
+
+fn care(code: &'static str, text: String) -> Reason {
+    Reason {
+        code,
+        weight: Verdict::UsableWithCare,
+        text,
+    }
+}
+
+fn unusable(code: &'static str, text: String) -> Reason {
+    Reason {
+        code,
+        weight: Verdict::Unusable,
+        text,
+    }
+}
+
+/// `1 line`, `2 lines`.
+fn some(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", human_count(n), if n == 1 { one } else { many })
+}
+
+fn judge_input(i: &Input, out: &mut Vec<Reason>) {
+    let of_stream = |k: &str| matches!(k, "truncated_stream" | "corrupt_stream");
+    let lines: u64 = i
+        .defects
+        .iter()
+        .filter(|(k, _)| !of_stream(k))
+        .map(|(_, n)| n)
+        .sum();
+    if lines > i.events {
+        out.push(unusable(
+            "damage",
+            format!(
+                "{} damaged, only {}",
+                some(lines, "line", "lines"),
+                some(i.events, "event", "events")
+            ),
+        ));
+    } else if lines > 0 {
+        out.push(care("damage", some(lines, "damaged line", "damaged lines")));
+    }
+    if i.defects.keys().any(|k| of_stream(k)) {
+        out.push(care(
+            "stream",
+            format!("{} ends too early or is damaged", i.path),
+        ));
+    }
+    if let Some(n) = i.lost_events.filter(|n| *n > 0) {
+        out.push(care(
+            "lost_events",
+            format!("the recorder lost {}", some(n, "event", "events")),
+        ));
+    }
+    if i.late_events > 0 {
+        out.push(care(
+            "late_events",
+            format!("{} out of order", some(i.late_events, "event", "events")),
+        ));
+    }
+}
+
+fn judge_device(d: &DeviceFacts<'_>, out: &mut Vec<Reason>) {
+    for a in d.ledger.iter().filter(|a| a.balance != 0) {
+        let all: u64 = a.r#in.values().sum();
+        let text = format!(
+            "{}: the account of {} is off by {}",
+            d.dev, a.account, a.balance
+        );
+        let grave = a.balance.unsigned_abs() > all / 10;
+        out.push(if grave {
+            unusable("ledger", text)
+        } else {
+            care("ledger", text)
+        });
+    }
+    if let Some(s) = shortfall(d.bio_based, d.ledger)
+        && (s.lost > 0 || (s.open >= 10 && s.share > 0.05))
+    {
+        let what = if d.bio_based { "bios" } else { "issues" };
+        out.push(care(
+            "completions_missing",
+            format!(
+                "{}: {} of {} {what} never completed ({})",
+                d.dev,
+                human_count(s.lost + s.open),
+                human_count(s.started),
+                percent(s.share)
+            ),
+        ));
+    } else if d.losses.completions_missing > 0 {
+        let n = some(d.losses.completions_missing, "completion", "completions");
+        out.push(care(
+            "completions_missing",
+            format!("{}: {n} missing", d.dev),
+        ));
+    }
+    let sum =
+        |names: &[&str]| -> u64 { names.iter().filter_map(|n| d.losses.anomalies.get(n)).sum() };
+    let unseen = sum(&UNSEEN);
+    if unseen > 0 {
+        let n = some(unseen, "event", "events");
+        out.push(care(
+            "start_unseen",
+            format!("{}: {n} of I/O whose start is not in the trace", d.dev),
+        ));
+    }
+    let clock = sum(&CLOCK);
+    if clock > 0 {
+        out.push(care(
+            "clock",
+            format!(
+                "{}: {} of clocks that disagree",
+                d.dev,
+                some(clock, "sign", "signs")
+            ),
+        ));
+    }
+}
+
+/// A share as `12.3 %`; tiny ones as `< 0.1 %`.
+pub fn percent(share: f64) -> String {
+    if share > 0.0 && share < 0.001 {
+        "< 0.1 %".to_string()
+    } else {
+        format!("{:.1} %", share * 100.0)
+    }
+}
+
+/// What never ended, from the account of issues (bio-based devices: of bios). `None` if nothing was started.
+pub fn shortfall(bio_based: bool, ledger: &[AccountRow]) -> Option<Shortfall> {
+    let name = if bio_based { "bios" } else { "issues" };
+    let a = ledger.iter().find(|a| a.account == name)?;
+    let started: u64 = a.r#in.values().sum();
+    let out = |k: &str| a.out.get(k).copied().unwrap_or(0);
+    let (lost, open) = (out("lost"), out("open"));
+    (started > 0).then(|| Shortfall {
+        started,
+        lost,
+        open,
+        share: (lost + open) as f64 / started as f64,
+    })
+}
+
+/// Event classes that none of the devices has although their kind of device makes them.
+pub fn missing(devices: &[DeviceFacts<'_>]) -> Vec<Missing> {
+    const CLASSES: [Missing; 5] = [
+        Missing {
+            event: "Q",
+            unknown: &["Q2G", "Q2C", "bios", "submitters"],
+            note: "the recorder did not ask for them",
+        },
+        Missing {
+            event: "G",
+            unknown: &["Q2G", "G2I", "G2D", "G2C"],
+            note: "the recorder did not ask for them; requests are known from their issue on",
+        },
+        Missing {
+            event: "I",
+            unknown: &["G2I", "I2D"],
+            note: "usual where no I/O scheduler is set",
+        },
+        Missing {
+            event: "D",
+            unknown: &["I2D", "G2D", "D2C", "issues per request", "depth"],
+            note: "the recorder did not ask for them",
+        },
+        Missing {
+            event: "C",
+            unknown: &["D2C", "G2C", "Q2C", "depth"],
+            note: "the recorder did not ask for them, or could not see them",
+        },
+    ];
+    let has = |a: &str, of_requests: bool| {
+        let mut devs = devices.iter().filter(|d| !of_requests || !d.bio_based);
+        devs.any(|d| d.events.contains_key(a))
+    };
+    let any_request_based = devices.iter().any(|d| !d.bio_based);
+    CLASSES
+        .into_iter()
+        .filter(|m| {
+            let of_requests = matches!(m.event, "G" | "I" | "D");
+            (any_request_based || !of_requests) && !has(m.event, of_requests)
+        })
+        .collect()
+}
+
+/// One kind of damage.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct DefectRow {
+    /// Stable name.
+    pub kind: &'static str,
+    /// How often.
+    pub n: u64,
+    /// The first places: line (0: the stream itself) and the start of its text.
+    pub first: Vec<(u64, String)>,
+    /// What to do.
+    pub remedy: &'static str,
+}
+
+/// One input of `check`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckInput {
+    /// As in `stats`.
+    #[serde(flatten)]
+    pub input: Input,
+    /// Lines without an event, by rule.
+    pub skipped: BTreeMap<&'static str, u64>,
+    /// Damage with places.
+    pub damage: Vec<DefectRow>,
+    /// *lines = event lines + skipped + damaged*.
+    pub lines_accounted: bool,
+}
+
+/// One device of `check`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckDevice {
+    /// `259,0`.
+    pub dev: DevId,
+    /// Where known.
+    pub name: Option<String>,
+    /// `request` or `bio`.
+    pub kind: &'static str,
+    /// Letter → events.
+    pub events: BTreeMap<&'static str, u64>,
+    /// bios, requests, issues.
+    pub ledger: Vec<AccountRow>,
+    /// Losses and odd sequences.
+    pub losses: Losses,
+    /// What never ended.
+    pub shortfall: Option<Shortfall>,
+}
+
+impl CheckDevice {
+    /// For [`judge`] and [`missing`].
+    pub fn facts(&self) -> DeviceFacts<'_> {
+        DeviceFacts {
+            dev: self.dev,
+            bio_based: self.kind == "bio",
+            events: self.events.iter().map(|(a, n)| (*a, *n)).collect(),
+            ledger: &self.ledger,
+            losses: &self.losses,
+        }
+    }
+}
+
+/// The answer of `check`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CheckReport {
+    /// `blkan.check/1`.
+    pub schema: &'static str,
+    /// Verdict and reasons.
+    #[serde(flatten)]
+    pub quality: Quality,
+    /// Inputs.
+    pub inputs: Vec<CheckInput>,
+    /// First event time, ns on the trace's clock.
+    pub start_ns: i64,
+    /// Last minus first.
+    pub span_ns: u64,
+    /// Event classes that are not there.
+    pub missing: Vec<Missing>,
+    /// Devices, ascending.
+    pub devices: Vec<CheckDevice>,
+    /// This recorder may drop completions without a mark.
+    pub completions_may_vanish: bool,
+    /// blkparse's own summary beside our counts.
+    pub summary: Vec<Comparison>,
+    /// Why there is no comparison.
+    pub summary_note: Option<&'static str>,
+}

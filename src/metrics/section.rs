@@ -1,0 +1,81 @@
+//! What a metric section is: an accumulator of one device that is fed from the tracker and fills its part of the
+//! device's report.
+
+use super::CollectorOptions;
+use super::keys::Keys;
+use super::report::Device;
+use super::why::Why;
+use crate::event::{Action, BlockEvent, CommTable, Coverage, DevId};
+use crate::lifecycle::{Bio, FlushStep, Merge, Request};
+
+/// A section as lists and documentation know it.
+#[derive(Clone, Copy, Debug)]
+pub struct SectionInfo {
+    /// Its name: the field of `devices[]` it fills.
+    pub name: &'static str,
+    /// What it tells, in one line.
+    pub about: &'static str,
+}
+
+/// What a section may ask when it is finished.
+pub(super) struct Context<'a> {
+    pub dev: DevId,
+    /// What the whole trace showed.
+    pub trace: &'a Coverage,
+    /// What this device showed, filters aside.
+    pub seen: &'a Coverage,
+    pub bio_based: bool,
+    /// ns that rates and time-weighted means are over.
+    pub span_ns: u64,
+    pub comms: &'a CommTable,
+    pub keys: &'a Keys,
+    /// A filter on tasks is in force.
+    pub by_task: bool,
+    /// Any filter is in force.
+    pub filtered: bool,
+}
+
+impl Context<'_> {
+    /// The reason that events of this kind are missing, if they are.
+    pub fn missing(&self, a: Action) -> Option<String> {
+        let any = |c: &Coverage| {
+            c.has(a)
+                || a == Action::Complete && c.has(Action::BioComplete)
+                || a == Action::BackMerge && (c.has(Action::FrontMerge) || c.has(Action::RqMerge))
+        };
+        let what = match a {
+            Action::Queue => "queue",
+            Action::GetRq => "getrq",
+            Action::Insert => "insert",
+            Action::Issue => "issue",
+            Action::Complete => "completion",
+            Action::BackMerge => "merge",
+            Action::Requeue => "requeue",
+            other => other.tracepoint(),
+        };
+        if !any(self.trace) {
+            Some(format!("no {what} events in this trace"))
+        } else if !any(self.seen) {
+            Some(format!("no {what} events on this device"))
+        } else {
+            None
+        }
+    }
+}
+
+/// An accumulator. Calls mirror [`crate::lifecycle::Sink`]; only what passed the filters arrives.
+pub(super) trait Section: Sized {
+    fn new(o: &CollectorOptions) -> Self;
+    fn event(&mut self, _ev: &BlockEvent) {}
+    /// A queue event this long (ns) after the device's previous one; negative where the clock slipped.
+    fn q2q(&mut self, _ev: &BlockEvent, _ns: i64) {}
+    fn bio(&mut self, _bio: &Bio) {}
+    fn request(&mut self, _rq: &Request) {}
+    fn issue(&mut self, _rq: &Request, _ev: &BlockEvent) {}
+    fn merge(&mut self, _m: &Merge) {}
+    fn flush_step(&mut self, _s: &FlushStep) {}
+    /// For `ns` the device had `depth` requests issued and not completed (0 ns: it reached that depth).
+    fn depth(&mut self, _ns: u64, _depth: u32) {}
+    /// Fills the section's part of `out`; each `None` it leaves there gets its reason.
+    fn finish(&self, cx: &Context, why: &mut Why, out: &mut Device);
+}

@@ -1,0 +1,311 @@
+//! `--every`: the intervals add up to the whole. `--btt`: rows as btt counts.
+
+use super::CollectorOptions;
+use super::report::Device;
+use super::testing::{DEV, Drive, bio, ev, rq};
+use crate::event::{Action, Action::*, BlockEvent, DevId};
+use crate::lifecycle::*;
+use crate::units::Nanos;
+use proptest::prelude::*;
+
+fn every(ns: i64) -> CollectorOptions {
+    CollectorOptions {
+        every: Some(Nanos(ns)),
+        ..CollectorOptions::default()
+    }
+}
+
+/// Plain reads: (start, time to issue, time to completion), in order of starts; events sorted by time.
+fn drive(o: CollectorOptions, reads: &[(i64, i64, i64)]) -> Drive {
+    let mut d = Drive::new(o);
+    let mut all: Vec<(i64, Action, usize)> = Vec::new();
+    for (i, (q, qd, dc)) in reads.iter().enumerate() {
+        all.extend([
+            (*q, Queue, i),
+            (q + qd, Issue, i),
+            (q + qd + dc, Complete, i),
+        ]);
+    }
+    all.sort_by_key(|e| (e.0, e.2));
+    let mut depth = 0u32;
+    for (t, a, i) in all {
+        let (q, qd, dc) = reads[i];
+        let e = ev(
+            t,
+            a,
+            if i % 2 == 0 { "R" } else { "RA" },
+            i as u64 * 8,
+            4096,
+        );
+        d.event(e);
+        let mut r = rq(RequestKind::Io, "R", 4096, [q, q, -1, q + qd, q + qd + dc]);
+        r.rwbs = e.rwbs;
+        match a {
+            Issue => {
+                depth += 1;
+                d.c.depth(DEV, e.time, depth);
+                d.c.issue(&r, &e);
+            }
+            Complete => {
+                depth = depth.saturating_sub(1);
+                d.c.depth(DEV, e.time, depth);
+                let mut b = bio("R", 4096, [q, q, -1, -1, q + qd, q + qd + dc]);
+                b.rwbs = e.rwbs;
+                d.c.request(&r);
+                d.c.bio(&b);
+            }
+            _ => {}
+        }
+    }
+    d
+}
+
+/// What must add up, by name.
+fn sums(d: &Device) -> Vec<(String, u64)> {
+    let mut v = Vec::new();
+    for (a, row) in &d.events {
+        v.extend(row.iter().map(|(r, n)| (format!("{a} {r}"), *n)));
+    }
+    for g in &d.groups {
+        let n = &g.by["rwbs"];
+        let size = |s: &Option<super::report::SizeDist>| s.as_ref().map_or(0, |s| s.n);
+        let time = |t: &Option<super::report::TimeDist>| t.as_ref().map_or(0, |t| t.n);
+        v.extend([
+            (format!("{n} bios"), g.bios),
+            (format!("{n} completed"), g.completed),
+            (format!("{n} issues"), g.issues),
+            (format!("{n} sizes"), size(&g.issue_bytes)),
+            (format!("{n} d2c"), time(&g.latency_ns.d2c)),
+            (format!("{n} q2q"), time(&g.bio_latency_ns.q2q)),
+        ]);
+    }
+    v.retain(|e| e.1 > 0);
+    v
+}
+
+proptest! {
+    #[test]
+    fn intervals_add_up_to_the_whole(
+        mut reads in prop::collection::vec((0i64..5000, 0i64..300, 0i64..3000), 1..60),
+        step in 50i64..2000,
+    ) {
+        reads.sort_unstable();
+        let r = drive(every(step), &reads).finish();
+        let series = r.series.as_ref().unwrap();
+        let mut total = std::collections::BTreeMap::new();
+        let mut area = 0.0;
+        let mut most = 0;
+        let end = r.start_ns + r.span_ns as i64;
+        for (n, i) in series.iter().enumerate() {
+            prop_assert_eq!(i.from_ns, r.start_ns + n as i64 * step);
+            prop_assert_eq!(i.to_ns, i.from_ns + step);
+            for d in &i.devices {
+                for (k, n) in sums(d) {
+                    *total.entry(k).or_insert(0) += n;
+                }
+                if let Some(x) = &d.depth {
+                    area += x.mean * (i.to_ns.min(end) - i.from_ns) as f64;
+                    most = most.max(x.max);
+                }
+            }
+        }
+        let whole: std::collections::BTreeMap<_, _> = sums(&r.devices[0]).into_iter().collect();
+        prop_assert_eq!(total, whole);
+        prop_assert_eq!(series.len() as i64, r.span_ns as i64 / step + 1);
+        if let Some(d) = &r.devices[0].depth {
+            let want = d.mean * r.span_ns as f64;
+            prop_assert!((area - want).abs() <= 1e-6 * want.max(1.0), "{} {}", area, want);
+            // A maximum reached in the very last ns has no interval of its own to be averaged over.
+            prop_assert!(most <= d.max);
+        }
+    }
+}
+
+#[test]
+fn quiet_intervals_are_there_and_empty() {
+    let r = drive(every(100), &[(0, 10, 10), (1000, 10, 10)]).finish();
+    let s = r.series.unwrap();
+    assert_eq!(s.len(), 11);
+    assert!(s[5].devices.is_empty());
+    assert_eq!(
+        s[10].devices[0].groups[0].bios + s[10].devices[0].groups.len() as u64,
+        2
+    );
+}
+
+#[test]
+fn too_many_intervals_are_refused() {
+    let d = drive(every(1), &[(0, 10, 200_000)]);
+    let e = d.c.check().unwrap_err();
+    assert_eq!(e.exit_code(), 2);
+    assert!(
+        e.to_string().contains("100000") && e.to_string().contains("hint"),
+        "{e}"
+    );
+    assert_eq!(d.finish().series.unwrap(), []);
+    assert!(drive(every(0), &[(0, 1, 1)]).c.check().is_err());
+    assert!(drive(every(1000), &[(0, 1, 1)]).c.check().is_ok());
+}
+
+fn btt() -> CollectorOptions {
+    CollectorOptions {
+        btt: true,
+        ..CollectorOptions::default()
+    }
+}
+
+fn row(r: &super::report::StatsReport, dev: &str, phase: &str) -> Option<(u64, u64, f64, u64)> {
+    let rows = &r.btt.as_ref().unwrap().devices[dev];
+    let x = rows.iter().find(|x| x.phase == phase)?;
+    Some((x.n, x.min_ns, x.avg_ns, x.max_ns))
+}
+
+#[test]
+fn btt_rows_of_two_devices() {
+    let mut d = drive(btt(), &[(0, 10, 100), (50, 20, 100), (90, 20, 130)]);
+    let other = DevId::new(8, 0);
+    for (t, bytes) in [(300, 512), (310, 0), (330, 512)] {
+        d.event(BlockEvent {
+            dev: other,
+            ..ev(t, Queue, "R", 8, bytes)
+        });
+    }
+    let r = d.finish();
+    assert_eq!(row(&r, "259,0", "Q2Q"), Some((2, 40, 45.0, 50)));
+    assert_eq!(row(&r, "8,0", "Q2Q"), Some((1, 30, 30.0, 30)));
+    // All devices are one sequence, the zero-length one left out.
+    assert_eq!(row(&r, "ALL", "Q2Q"), Some((4, 30, 82.5, 210)));
+    assert_eq!(row(&r, "ALL", "D2C"), Some((3, 100, 110.0, 130)));
+    // btt records a gap of nothing as 1 ns.
+    assert_eq!(row(&r, "ALL", "Q2G"), Some((3, 1, 1.0, 1)));
+    assert!(row(&r, "ALL", "G2I").is_none());
+    assert!(r.btt.unwrap().differences.is_empty());
+}
+
+#[test]
+fn btt_remappers_by_their_major_and_reasons() {
+    let dm = DevId::new(253, 0);
+    let mut d = Drive::new(btt());
+    d.event(BlockEvent {
+        dev: dm,
+        ..ev(0, Queue, "WS", 100, 4096)
+    });
+    d.event(BlockEvent {
+        dev: dm,
+        ..ev(10, Queue, "WS", 108, 4096)
+    });
+    let remap = |t, from: u64| BlockEvent {
+        aux_dev: dm,
+        aux: from,
+        ..ev(t, Remap, "WS", 2148, 4096)
+    };
+    d.event(remap(5, 104));
+    d.event(remap(30, 108));
+    d.event(remap(31, 116));
+    let b = |q, sector, c| Bio {
+        dev: dm,
+        sector,
+        ..bio("WS", 4096, [q, -1, -1, -1, -1, c])
+    };
+    d.c.bio(&b(0, 100, 40));
+    d.event(remap(41, 104));
+    d.c.bio(&b(10, 108, 50));
+    d.c.bio(&Bio {
+        pieces: 2,
+        unclean: true,
+        ..bio("WS", 4096, [3, 4, -1, -1, 9, 8])
+    });
+    let r = d.finish();
+    assert_eq!(row(&r, "253,0", "Q2Qdm"), Some((1, 10, 10.0, 10)));
+    assert_eq!(row(&r, "253,0", "Q2Adm"), Some((2, 5, 12.5, 20)));
+    assert_eq!(row(&r, "253,0", "Q2Cdm"), Some((2, 40, 40.0, 40)));
+    assert!(row(&r, "ALL", "D2C").is_none());
+    let why: Vec<_> = r.btt.unwrap().differences.into_iter().collect();
+    assert_eq!(why.len(), 2, "{why:?}");
+    assert!(why[0].0.starts_with("bio split") && why[1].0.contains("before its issue"));
+}
+
+/// A million events in the mix of a busy trace, as the tracker would tell them.
+fn feed(
+    c: &mut impl Sink,
+    events: &[BlockEvent],
+    all: &[(i64, Action, usize)],
+    reads: &[(i64, i64, i64)],
+) {
+    for (e, (_, _, i)) in events.iter().zip(all) {
+        c.event(e);
+        let (q, qd, dc) = reads[*i];
+        if e.action == Issue {
+            c.depth(DEV, e.time, 3);
+        } else if e.action == Complete {
+            c.depth(DEV, e.time, 2);
+            let stamps = [q, q + 500, -1, q + qd, q + qd + dc];
+            let mut r = rq(RequestKind::Io, "R", 4096, stamps);
+            let mut b = bio("R", 4096, [q, q + 500, -1, -1, q + qd, q + qd + dc]);
+            (r.rwbs, b.rwbs) = (e.rwbs, e.rwbs);
+            if i % 2 == 0 {
+                c.issue(&r, e);
+                c.request(&r);
+            }
+            if i % 5 < 3 {
+                c.bio(&b);
+            }
+        }
+    }
+}
+
+/// Keeps the optimizer from dropping what the collector would read.
+struct Nothing(u64);
+
+impl Sink for Nothing {
+    fn event(&mut self, e: &BlockEvent) {
+        self.0 ^= e.sector;
+    }
+    fn bio(&mut self, b: &Bio) {
+        self.0 ^= std::hint::black_box(b).bytes;
+    }
+    fn request(&mut self, r: &Request) {
+        self.0 ^= std::hint::black_box(r).bytes;
+    }
+}
+
+/// The cost of a collector on a trace of a million events; run by hand with `--ignored --nocapture`.
+#[test]
+#[ignore = "a measurement"]
+fn cost_of_a_million_events() {
+    let one = |i: i64| {
+        (
+            i * 3000,
+            2500 + i * 7919 % 1700,
+            40_000 + i * 104_729 % 60_000,
+        )
+    };
+    let reads: Vec<_> = (0..333_333).map(one).collect();
+    let mut all: Vec<(i64, Action, usize)> = Vec::new();
+    for (i, (q, qd, dc)) in reads.iter().enumerate() {
+        all.extend([
+            (*q, Queue, i),
+            (q + qd, Issue, i),
+            (q + qd + dc, Complete, i),
+        ]);
+    }
+    all.sort();
+    let letters = |i: usize| if i.is_multiple_of(3) { "R" } else { "WS" };
+    let events: Vec<_> = all
+        .iter()
+        .map(|(t, a, i)| ev(*t, *a, letters(*i), *i as u64, 4096))
+        .collect();
+    let start = std::time::Instant::now();
+    feed(&mut Nothing(0), &events, &all, &reads);
+    eprintln!("nothing: {:?} for {} events", start.elapsed(), events.len());
+    for (name, o) in [
+        ("plain", CollectorOptions::default()),
+        ("every", every(10_000_000)),
+        ("btt", btt()),
+    ] {
+        let mut c = super::Collector::new(o);
+        let start = std::time::Instant::now();
+        feed(&mut c, &events, &all, &reads);
+        eprintln!("{name}: {:?} for {} events", start.elapsed(), events.len());
+    }
+}

@@ -1,0 +1,315 @@
+//! The collector, driven by hand: numbers worked out on paper.
+
+use super::testing::{DEV, Drive, bio, ev, rq};
+use super::{CollectorOptions, Filter, Key};
+use crate::event::{Action::*, BlockEvent, DevId, Op, Rwbs};
+use crate::lifecycle::*;
+use crate::units::Nanos;
+
+/// Two writes in one request that was requeued once, a fsync, the device flush that serves it.
+fn small(o: CollectorOptions) -> Drive {
+    let mut d = Drive::new(o);
+    let mut write = rq(RequestKind::Io, "WS", 8192, [100, 110, 120, 200, 400]);
+    write.d = Stamp::at(Nanos(300));
+    (write.issues, write.requeues, write.bios, write.merged) = (2, 1, 2, 1);
+    d.event(ev(100, Queue, "WS", 8, 4096));
+    d.event(ev(110, GetRq, "WS", 8, 4096));
+    d.event(ev(115, Queue, "WS", 16, 4096));
+    d.event(ev(118, BackMerge, "WS", 16, 4096));
+    d.c.merge(&Merge {
+        dev: DEV,
+        time: Nanos(118),
+        kind: MergeKind::Back,
+        by: MergeBy::Plug,
+        rwbs: Rwbs::new(b"WS"),
+        bytes: 4096,
+        pid: 1,
+        comm: crate::event::CommId::NONE,
+    });
+    d.event(ev(120, Insert, "WS", 8, 8192));
+    for t in [200, 300] {
+        let e = ev(t, Issue, "WS", 8, 8192);
+        d.event(e);
+        d.c.depth(DEV, Nanos(t), 1);
+        d.c.issue(&write, &e);
+        if t == 200 {
+            d.event(ev(250, Requeue, "WS", 8, 8192));
+            d.c.depth(DEV, Nanos(250), 0);
+        }
+    }
+    d.event(ev(400, Complete, "WS", 8, 8192));
+    d.c.depth(DEV, Nanos(400), 0);
+    d.c.request(&write);
+    d.c.bio(&bio("WS", 4096, [100, 110, -1, 120, 300, 400]));
+    d.c.bio(&bio("WS", 4096, [115, -1, 118, -1, 300, 400]));
+    fsync(&mut d);
+    d
+}
+
+fn fsync(d: &mut Drive) {
+    d.event(ev(500, Queue, "FWS", 0, 0));
+    d.event(ev(510, GetRq, "FWS", 0, 0));
+    let e = ev(520, Issue, "FF", 0, 0);
+    let flush = rq(RequestKind::DeviceFlush, "FF", 0, [-1, -1, -1, 520, 620]);
+    d.event(e);
+    d.c.issue(&flush, &e);
+    d.c.depth(DEV, Nanos(520), 1);
+    d.event(ev(620, Complete, "FF", 0, 0));
+    d.c.depth(DEV, Nanos(620), 0);
+    d.c.request(&flush);
+    d.event(ev(1100, Complete, "WS", 0, 0));
+    d.c.flush_step(&FlushStep {
+        dev: DEV,
+        kind: StepKind::Empty,
+        start: Nanos(510),
+        end: Nanos(1100),
+        rwbs: Rwbs::new(b"FWS"),
+    });
+    d.c.request(&rq(
+        RequestKind::EmptyFlush,
+        "FWS",
+        0,
+        [500, 510, -1, -1, 1100],
+    ));
+    d.c.bio(&bio("FWS", 0, [500, 510, -1, -1, -1, 1100]));
+}
+
+#[test]
+fn counts_sizes_and_spans_of_groups() {
+    let r = small(CollectorOptions::default()).finish();
+    let dev = &r.devices[0];
+    assert_eq!((r.start_ns, r.span_ns), (100, 1000));
+    let names: Vec<_> = dev.groups.iter().map(|g| g.by["rwbs"].as_str()).collect();
+    assert_eq!(names, ["FF", "FWS", "WS"]);
+    let ws = &dev.groups[2];
+    assert_eq!(
+        (ws.bios, ws.merged_bios, ws.requests, ws.completed),
+        (2, 1, 1, 1)
+    );
+    assert_eq!(
+        (ws.issues, ws.requeues, ws.issues_per_rq),
+        (2, 1, Some(2.0))
+    );
+    assert_eq!(ws.bio_bytes.as_ref().unwrap().histogram, [(4096, 2)]);
+    assert_eq!(ws.issue_bytes.as_ref().unwrap().histogram, [(8192, 2)]);
+    let l = &ws.latency_ns;
+    let one = |d: &Option<super::report::TimeDist>| d.as_ref().map(|d| (d.n, d.min, d.max));
+    assert_eq!(one(&l.q2g), Some((1, 10, 10)));
+    assert_eq!(one(&l.i2d), Some((1, 180, 180)));
+    assert_eq!(one(&l.d2d), Some((1, 100, 100)));
+    assert_eq!(one(&l.d2c), Some((1, 100, 100)));
+    assert_eq!(one(&l.fd2c), Some((1, 200, 200)));
+    assert_eq!(one(&l.q2c), Some((1, 300, 300)));
+    let b = &ws.bio_latency_ns;
+    assert_eq!(one(&b.q2q), Some((1, 15, 15)));
+    assert_eq!(one(&b.q2m), Some((1, 3, 3)));
+    assert_eq!(one(&b.m2d), Some((1, 182, 182)));
+    assert_eq!(one(&b.i2d), Some((1, 180, 180)));
+    assert_eq!(one(&b.q2c), Some((2, 285, 300)));
+    assert_eq!(ws.pairing["exact"], 1);
+    assert_eq!(dev.groups[1].latency_ns.q2c.as_ref().unwrap().mean, 600.0);
+    assert_eq!(dev.events["D"]["WS"], 2);
+}
+
+#[test]
+fn device_sections() {
+    let r = small(CollectorOptions::default()).finish();
+    let dev = &r.devices[0];
+    let f = &dev.flush;
+    assert_eq!(
+        (f.bios, f.steps, f.sent, f.requeued, f.completed),
+        (1, 1, 1, 0, 1)
+    );
+    assert_eq!(f.steps_per_flush, Some(1.0));
+    assert_eq!(f.flush_ns.as_ref().unwrap().max, 100);
+    assert_eq!(f.wait_ns.as_ref().unwrap().max, 590);
+    assert_eq!((dev.merge.back, dev.merge.by["plug"]), (1, 1));
+    assert_eq!(dev.merge.share, Some(1.0 / 3.0));
+    let depth = dev.depth.as_ref().unwrap();
+    assert_eq!(
+        (depth.mean, depth.max),
+        ((50.0 + 100.0 + 100.0) / 1000.0, 1)
+    );
+    let io = &dev.iostat;
+    // The fsync is a write without data to the kernel's accounting.
+    assert_eq!(io.w_per_s, Some(2e6));
+    assert_eq!(io.r_per_s, Some(0.0));
+    assert_eq!(io.f_per_s, Some(1e6));
+    assert_eq!(io.wareq_kib, Some(4.0));
+    assert_eq!(io.w_await_ms, Some((290.0 + 590.0) / 2.0 / 1e6));
+    assert_eq!(io.f_await_ms, Some(100.0 / 1e6));
+    assert_eq!(io.aqu_sz, Some((290.0 + 590.0 + 100.0) / 1000.0));
+    assert_eq!(io.wrqm_pct, Some(100.0 / 3.0));
+    assert_eq!(io.r_await_ms, None);
+}
+
+#[test]
+fn reasons_are_specific() {
+    let r = small(CollectorOptions::default()).finish();
+    let why = |p: &str| r.why.get(&format!("/devices/0/{p}")).map(String::as_str);
+    assert!(
+        why("groups/0/latency_ns/g2c")
+            .unwrap()
+            .contains("have no getrq")
+    );
+    assert!(
+        why("groups/1/latency_ns/d2c")
+            .unwrap()
+            .contains("never issued")
+    );
+    assert_eq!(why("groups/1/bio_bytes"), Some("all 1 bios have no data"));
+    assert_eq!(why("iostat/r_await_ms"), Some("no read completed"));
+    assert!(why("capacity").unwrap().contains("--capacity"));
+
+    let mut d = Drive::new(CollectorOptions::default());
+    d.event(ev(5, Queue, "R", 8, 4096));
+    d.event(ev(9, GetRq, "R", 8, 4096));
+    d.c.bio(&bio("R", 4096, [5, 9, -1, -1, -1, -1]));
+    d.c.request(&rq(RequestKind::Io, "R", 4096, [5, 9, -1, -1, -1]));
+    let r = d.finish();
+    assert_eq!(r.devices[0].groups[0].open, 1);
+    assert_eq!(
+        r.why["/devices/0/groups/0/latency_ns/g2i"],
+        "no insert events in this trace"
+    );
+    assert_eq!(r.why["/devices/0/depth"], "no issue events in this trace");
+    assert_eq!(
+        r.why["/devices/0/iostat/r_per_s"],
+        "no completion events in this trace"
+    );
+}
+
+#[test]
+fn an_empty_trace_and_a_bio_based_device_are_explained() {
+    Drive::new(CollectorOptions::default()).finish();
+    let mut d = Drive::new(CollectorOptions::default());
+    d.bio_based(DEV);
+    d.event(ev(0, Queue, "WS", 8, 4096));
+    d.event(ev(10, Complete, "WS", 8, 4096));
+    let mut b = bio("WS", 4096, [0, -1, -1, -1, -1, 10]);
+    b.fate = BioFate::EndedAlone(0);
+    d.c.bio(&b);
+    let r = d.finish();
+    let dev = &r.devices[0];
+    assert_eq!(dev.kind, "bio");
+    assert_eq!(dev.groups[0].requests, 0);
+    assert_eq!(dev.groups[0].bio_latency_ns.q2c.as_ref().unwrap().max, 10);
+    assert_eq!(dev.ledger.len(), 3);
+    assert_eq!(dev.ledger[0].balance, 0);
+    assert_eq!(dev.losses.completions_missing, 3);
+    assert_eq!(dev.losses.anomalies.len(), 1);
+    assert!(r.why["/devices/0/groups/0/latency_ns/q2c"].contains("bio-based"));
+}
+
+#[test]
+fn negative_spans_are_counted_and_left_out() {
+    let mut d = small(CollectorOptions::default());
+    d.c.request(&rq(RequestKind::Io, "R", 4096, [100, 90, -1, 95, 200]));
+    let r = d.finish();
+    let g = r.devices[0]
+        .groups
+        .iter()
+        .find(|g| g.by["rwbs"] == "R")
+        .unwrap();
+    assert_eq!(g.negative_spans, 1);
+    assert!(g.latency_ns.q2g.is_none() && g.latency_ns.q2c.is_some());
+}
+
+#[test]
+fn without_getrq_await_is_measured_from_the_issue_and_says_so() {
+    let mut d = Drive::new(CollectorOptions::default());
+    d.event(ev(0, Issue, "R", 8, 4096));
+    d.event(ev(1_000_000, Complete, "R", 8, 4096));
+    d.c.request(&rq(RequestKind::Io, "R", 4096, [-1, -1, -1, 0, 1_000_000]));
+    let r = d.finish();
+    assert_eq!(r.devices[0].iostat.r_await_ms, Some(1.0));
+    assert!(r.why["/devices/0/iostat/r_await_ms"].contains("first issue"));
+}
+
+#[test]
+fn filters_select_everything_alike() {
+    let o = |f: Filter| CollectorOptions {
+        filter: f,
+        ..CollectorOptions::default()
+    };
+    let r = small(o(Filter {
+        op: vec![Op::Flush],
+        ..Filter::default()
+    }))
+    .finish();
+    let dev = &r.devices[0];
+    assert_eq!(dev.groups.len(), 1);
+    assert_eq!(dev.events.keys().copied().collect::<Vec<_>>(), ["C", "D"]);
+    assert_eq!((dev.flush.sent, dev.flush.steps), (1, 0));
+    let r = small(o(Filter {
+        pid: vec![77],
+        ..Filter::default()
+    }))
+    .finish();
+    assert!(r.devices[0].groups.is_empty() && r.devices[0].events.is_empty());
+    assert!(r.why["/devices/0/flush/wait_ns"].contains("no task"));
+    // blkparse's name of the device flush finds it too.
+    let r = small(o(Filter {
+        rwbs: vec![Rwbs::FN],
+        ..Filter::default()
+    }))
+    .finish();
+    assert_eq!(r.devices[0].groups[0].by["rwbs"], "FF");
+}
+
+#[test]
+fn names_are_resolved_as_they_appear() {
+    let mut d = Drive::new(CollectorOptions {
+        filter: Filter {
+            comm: vec!["fio".to_string()],
+            ..Filter::default()
+        },
+        by: vec![Key::Comm, Key::Size],
+        ..CollectorOptions::default()
+    });
+    let dd = d.meta.comms.intern(b"dd");
+    d.c.names(&d.meta.comms);
+    let fio = d.meta.comms.intern(b"fio");
+    d.c.names(&d.meta.comms);
+    for comm in [dd, fio, fio] {
+        let e = ev(1, Queue, "WS", 8, 6000);
+        d.event(BlockEvent { comm, ..e });
+        d.c.bio(&Bio {
+            comm,
+            ..bio("WS", 6000, [1, -1, -1, -1, -1, -1])
+        });
+    }
+    let r = d.finish();
+    let g = &r.devices[0].groups;
+    assert_eq!(g.len(), 1);
+    assert_eq!((g[0].by["comm"].as_str(), g[0].bios), ("fio", 2));
+    assert_eq!(g[0].by["size"], "4096..8191");
+}
+
+#[test]
+fn plug_events_without_a_device_are_not_lost() {
+    let mut plug = ev(101, Plug, "", 0, 0);
+    plug.dev = DevId::NONE;
+    let mut d = small(CollectorOptions::default());
+    d.event(plug);
+    let r = d.finish();
+    assert_eq!(r.devices.len(), 1);
+    assert_eq!(r.devices[0].events["P"]["N"], 1);
+    assert!(r.unplaced_events.is_empty());
+
+    let mut d = small(CollectorOptions::default());
+    d.event(plug);
+    d.event(BlockEvent {
+        dev: DevId::new(8, 0),
+        ..ev(102, Queue, "R", 8, 512)
+    });
+    let r = d.finish();
+    assert_eq!(
+        r.devices
+            .iter()
+            .map(|d| d.dev.to_string())
+            .collect::<Vec<_>>(),
+        ["8,0", "259,0"]
+    );
+    assert_eq!(r.unplaced_events["P"]["N"], 1);
+}

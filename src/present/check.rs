@@ -1,0 +1,283 @@
+//! `check` for people: the verdict and its reasons, then the evidence.
+
+use super::device::{LETTERS, equation};
+use super::stats::{input_line, remark};
+use super::table::{ABSENT, Table, cut, flow};
+use super::{Style, WIDTH};
+use crate::metrics::blkparse_totals::{ComparedRow, Comparison, Scaled};
+use crate::metrics::quality::{CheckDevice, CheckInput, CheckReport, Verdict, percent};
+use crate::units::{human_count, human_ns};
+use std::collections::BTreeMap;
+
+/// The whole text.
+pub fn check_text(r: &CheckReport, style: &Style, verbose: bool) -> String {
+    let mut out = String::new();
+    verdict(r, style, &mut out);
+    for i in &r.inputs {
+        out.push('\n');
+        input(i, style, &mut out);
+    }
+    if !r.missing.is_empty() {
+        out.push('\n');
+        out.push_str(&style.bold("not in the trace"));
+        out.push('\n');
+        for m in &r.missing {
+            let parts = [
+                format!("unknown: {}", m.unknown.join(", ")),
+                m.note.to_string(),
+            ];
+            flow(&format!("no {}", m.event), &parts, style, &mut out);
+        }
+    }
+    for d in &r.devices {
+        out.push('\n');
+        device(d, r, style, &mut out);
+    }
+    out.push('\n');
+    summary(r, style, verbose, &mut out);
+    out
+}
+
+fn verdict(r: &CheckReport, style: &Style, out: &mut String) {
+    let words = r.quality.verdict.words();
+    let words = match r.quality.verdict {
+        Verdict::Complete => style.good(words),
+        Verdict::UsableWithCare => style.care(words),
+        Verdict::Unusable => style.bad(words),
+    };
+    let events: u64 = r.inputs.iter().map(|i| i.input.events).sum();
+    let span = human_ns(r.span_ns as f64);
+    let rest = if r.quality.reasons.is_empty() {
+        ": nothing lost, accounts balance"
+    } else {
+        ""
+    };
+    out.push_str(&format!(
+        "{words}{rest} · {} events in {span}\n",
+        human_count(events)
+    ));
+    for (n, reason) in r.quality.reasons.iter().enumerate() {
+        flow(
+            if n == 0 { "because" } else { "" },
+            std::slice::from_ref(&reason.text),
+            style,
+            out,
+        );
+    }
+}
+
+fn input(c: &CheckInput, style: &Style, out: &mut String) {
+    let i = &c.input;
+    out.push_str(&input_line(i, "", style));
+    let skipped: Vec<String> = c
+        .skipped
+        .iter()
+        .map(|(k, n)| format!("{k} {}", human_count(*n)))
+        .collect();
+    let stream = |k: &str| matches!(k, "truncated_stream" | "corrupt_stream");
+    let damaged: u64 = c
+        .damage
+        .iter()
+        .filter(|d| !stream(d.kind))
+        .map(|d| d.n)
+        .sum();
+    let law = if c.lines_accounted {
+        ""
+    } else {
+        " (lines do not add up: please report this)"
+    };
+    let mut parts = vec![format!(
+        "{} = {} events + {} skipped + {} damaged{law}",
+        human_count(i.lines),
+        human_count(i.events),
+        human_count(i.skipped_lines),
+        human_count(damaged)
+    )];
+    if !skipped.is_empty() {
+        parts.push(format!("skipped: {}", skipped.join(", ")));
+    }
+    remark("lines", parts, style, out);
+    for d in &c.damage {
+        let mut parts = vec![human_count(d.n)];
+        for (line, text) in &d.first {
+            let place = if *line == 0 {
+                "the stream".to_string()
+            } else {
+                format!("line {line}")
+            };
+            let text = if text.is_empty() {
+                String::new()
+            } else {
+                format!(": '{}'", cut(text, 48))
+            };
+            parts.push(format!("{place}{text}"));
+        }
+        parts.push(d.remedy.to_string());
+        flow(&cut(d.kind, 12), &parts, style, out);
+    }
+    let lost = match i.lost_events {
+        None => "this recorder does not say whether it lost events".to_string(),
+        Some(0) => "the recorder lost no events".to_string(),
+        Some(n) => format!("the recorder lost {} events", human_count(n)),
+    };
+    let late = (i.late_events > 0).then(|| {
+        format!(
+            "{} events came too late to be sorted",
+            human_count(i.late_events)
+        )
+    });
+    remark("losses", vec![lost, late.unwrap_or_default()], style, out);
+}
+
+fn device(d: &CheckDevice, r: &CheckReport, style: &Style, out: &mut String) {
+    let name = d
+        .name
+        .as_ref()
+        .map_or(String::new(), |n| format!("{} ", style.bold(&cut(n, 40))));
+    let based = if d.kind == "bio" { " · bio-based" } else { "" };
+    out.push_str(&format!("{name}({}){based}\n", d.dev));
+    let told = LETTERS.iter().filter_map(|a| Some((a, d.events.get(a)?)));
+    let events = told.map(|(a, n)| format!("{a} {}", human_count(*n)));
+    remark("events", events.collect(), style, out);
+    for a in &d.ledger {
+        if a.r#in.values().chain(a.out.values()).any(|n| *n > 0) {
+            let ok = if a.balance == 0 {
+                style.good("balances")
+            } else {
+                style.bad("does not balance")
+            };
+            let label = format!("  {}", style.dim(&super::table::left(a.account, 13)));
+            let text = equation(a);
+            if super::table::width(&text) + 15 + 18 <= WIDTH {
+                out.push_str(&format!("{label}{text}  {ok}\n"));
+            } else {
+                remark(a.account, vec![text], style, out);
+            }
+        }
+    }
+    remark("completions", completions(d, r), style, out);
+    let odd = d.losses.anomalies.iter().filter(|(_, n)| **n > 0);
+    remark(
+        "oddities",
+        odd.map(|(k, n)| format!("{} {}", k.replace('_', " "), human_count(*n)))
+            .collect(),
+        style,
+        out,
+    );
+}
+
+fn completions(d: &CheckDevice, r: &CheckReport) -> Vec<String> {
+    let Some(s) = &d.shortfall else {
+        return Vec::new();
+    };
+    let what = if d.kind == "bio" {
+        "submitted bios"
+    } else {
+        "issues"
+    };
+    let without = s.lost + s.open;
+    if without == 0 {
+        return vec![format!(
+            "each of {} {what} has its end",
+            human_count(s.started)
+        )];
+    }
+    let mut parts = vec![format!(
+        "{} of {} {what} have no end in the trace ({}): {} lost, {} open at the end",
+        human_count(without),
+        human_count(s.started),
+        percent(s.share),
+        human_count(s.lost),
+        human_count(s.open)
+    )];
+    if r.completions_may_vanish && s.share > 0.01 {
+        parts.push(
+            "bpftrace runs no program for an interrupt that comes inside another one: completions vanish unmarked, \
+             \"unfinished\" is then an artefact and latencies are a sample"
+                .to_string(),
+        );
+        parts.push("record with blktrace for complete ones".to_string());
+    }
+    parts
+}
+
+fn scaled(s: Scaled, size: bool) -> String {
+    let unit = match (s.unit, size) {
+        (1, false) => "",
+        (1, true) => " KiB",
+        (1_000, false) => " K",
+        (1_000, true) => " MiB",
+        (1_000_000, false) => " M",
+        (1_000_000, true) => " GiB",
+        _ => " ?",
+    };
+    format!("{}{unit}", human_count(s.value))
+}
+
+fn summary(r: &CheckReport, style: &Style, verbose: bool, out: &mut String) {
+    out.push_str(&style.bold("blkparse's own summary"));
+    if let Some(note) = r.summary_note {
+        out.push_str(&format!(" · not compared: {note}\n"));
+        return;
+    }
+    let rows = r.summary.iter().flat_map(|c| &c.rows);
+    let (n, bad) = rows.fold((0, 0), |(n, bad), row| (n + 1, bad + u64::from(!row.ok)));
+    let word = if bad == 0 {
+        style.good("all agree")
+    } else {
+        style.bad(&format!("{bad} differ{}", if bad == 1 { "s" } else { "" }))
+    };
+    out.push_str(&format!(" · {n} numbers compared: {word}\n"));
+    for c in &r.summary {
+        comparison(c, style, verbose, out);
+    }
+}
+
+fn comparison(c: &Comparison, style: &Style, verbose: bool, out: &mut String) {
+    let dev = c
+        .dev
+        .map_or("no such device in the trace".to_string(), |d| d.to_string());
+    let mut t = Table::new(
+        &cut(&format!("{} ({dev})", c.name), 24),
+        &["printed", "counted", "size", "counted", ""],
+    );
+    // A row of zeros that agrees says nothing.
+    let empty = |r: &&ComparedRow| {
+        !verbose && r.ok && r.reason.is_none() && r.counted == 0 && r.printed.value == 0
+    };
+    for r in c.rows.iter().filter(|r| !empty(r)) {
+        let verdict = if r.ok { "OK" } else { "differs" };
+        t.row(
+            r.row,
+            vec![
+                scaled(r.printed, false),
+                human_count(r.counted),
+                r.printed_kib
+                    .map_or(ABSENT.to_string(), |s| scaled(s, true)),
+                r.counted_kib
+                    .map_or(ABSENT.to_string(), |k| format!("{} KiB", human_count(k))),
+                verdict.to_string(),
+            ],
+        );
+    }
+    if !t.is_empty() {
+        t.print(style, out);
+    }
+    let mut why: BTreeMap<(bool, &str), Vec<String>> = BTreeMap::new();
+    for r in &c.rows {
+        if let Some(reason) = r.reason {
+            why.entry((r.ok, reason))
+                .or_default()
+                .push(r.row.to_string());
+        }
+    }
+    for ((ok, reason), rows) in why {
+        let label = if ok { "explained" } else { "differs" };
+        flow(
+            label,
+            &[format!("{}: {reason}", rows.join(", "))],
+            style,
+            out,
+        );
+    }
+}

@@ -1,0 +1,327 @@
+//! Events, requests and bios as rows: one definition of columns for CSV and JSON lines, and a line of text for people.
+
+mod bio;
+mod event;
+mod request;
+
+pub use bio::BioRow;
+pub use event::EventRow;
+pub use request::RequestRow;
+
+use super::table::{cut, left, right};
+use crate::event::{DevId, NO_CPU, NO_PID, NO_SECTOR, Rwbs};
+use crate::lifecycle::Stamp;
+
+/// A cell.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Not known, or not there.
+    Absent,
+    /// Signed.
+    Int(i64),
+    /// Unsigned.
+    Uint(u64),
+    /// Yes or no.
+    Bool(bool),
+    /// Text.
+    Text(String),
+}
+
+/// Cells in the order of the columns. Reused from row to row.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Row(pub Vec<Value>);
+
+/// Something that can be a row.
+pub trait AsRow {
+    /// Column names, units in them. Stable: scripts read them.
+    const COLUMNS: &'static [&'static str];
+
+    /// The head line of the text form.
+    fn head() -> String;
+
+    /// Fills the cells.
+    fn fill(&self, row: &mut Row);
+
+    /// Appends the line of text.
+    fn text(&self, out: &mut Vec<u8>);
+}
+
+fn int(v: Option<i64>) -> Value {
+    v.map_or(Value::Absent, Value::Int)
+}
+
+fn stamp(s: Stamp) -> Value {
+    int(s.get().map(|t| t.0))
+}
+
+fn sector(s: u64) -> Value {
+    if s == NO_SECTOR {
+        Value::Absent
+    } else {
+        Value::Uint(s)
+    }
+}
+
+fn pid(p: u32) -> Value {
+    if p == NO_PID {
+        Value::Absent
+    } else {
+        Value::Uint(u64::from(p))
+    }
+}
+
+fn cpu(c: u16) -> Value {
+    if c == NO_CPU {
+        Value::Absent
+    } else {
+        Value::Uint(u64::from(c))
+    }
+}
+
+fn source_line(n: u32) -> Value {
+    if n == u32::MAX {
+        Value::Absent
+    } else {
+        Value::Uint(u64::from(n))
+    }
+}
+
+fn dev(d: DevId) -> Value {
+    if d == DevId::NONE {
+        Value::Absent
+    } else {
+        Value::Text(d.to_string())
+    }
+}
+
+fn rwbs(r: Rwbs) -> Value {
+    if r == Rwbs::EMPTY {
+        Value::Absent
+    } else {
+        Value::Text(r.to_string())
+    }
+}
+
+fn name(n: Option<&str>) -> Value {
+    n.map_or(Value::Absent, |n| Value::Text(n.to_string()))
+}
+
+fn uint(n: impl Into<u64>) -> Value {
+    Value::Uint(n.into())
+}
+
+fn word(s: &str) -> Value {
+    Value::Text(s.to_string())
+}
+
+/// A cell of text: `-` for what is absent.
+fn show(v: &Value) -> String {
+    match v {
+        Value::Absent => "-".to_string(),
+        Value::Int(n) => n.to_string(),
+        Value::Uint(n) => n.to_string(),
+        Value::Bool(b) => b.to_string(),
+        Value::Text(s) => cut(s, 32),
+    }
+}
+
+/// ns as µs with one decimal: `12345.6`; whole ms once that gets long.
+fn micros(ns: Option<i64>) -> String {
+    match ns {
+        None => "-".to_string(),
+        Some(n) if n.unsigned_abs() < 100_000_000 => format!("{:.1}", n as f64 / 1e3),
+        Some(n) => format!("{}m", n / 1_000_000),
+    }
+}
+
+/// A length in five columns: `512`, `4k`, `1.5M`.
+fn short_bytes(n: u64) -> String {
+    let units = [
+        (1u64 << 40, "T"),
+        (1 << 30, "G"),
+        (1 << 20, "M"),
+        (1 << 10, "k"),
+    ];
+    match units.iter().find(|(u, _)| n >= *u) {
+        None => n.to_string(),
+        Some((u, s)) if n.is_multiple_of(*u) => format!("{}{s}", n / u),
+        Some((u, s)) => format!("{:.1}{s}", n as f64 / *u as f64),
+    }
+}
+
+/// Seconds with six digits, for lines where ns would not fit.
+fn seconds(s: Stamp) -> String {
+    s.get()
+        .map_or_else(|| "-".to_string(), |t| format!("{:.6}", t.as_secs_f64()))
+}
+
+/// Joins cells with their widths: positive right-aligned, negative left-aligned.
+fn align(cells: &[(i8, String)]) -> String {
+    let one = |(w, s): &(i8, String)| {
+        let n = usize::from(w.unsigned_abs());
+        if *w < 0 { left(s, n) } else { right(s, n) }
+    };
+    let line = cells.iter().map(one).collect::<Vec<_>>().join(" ");
+    format!("{}\n", line.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Action, BlockEvent};
+    use crate::lifecycle::{Bio, BioFate, Outcome, Pairing, Request, RequestKind};
+    use crate::present::{csv, json, table::width};
+    use crate::units::Nanos;
+
+    pub(super) fn request() -> Request {
+        Request {
+            id: 7,
+            dev: DevId::new(259, 0),
+            kind: RequestKind::Io,
+            sector: 2048,
+            bytes: 8192,
+            rwbs: Rwbs::new(b"WS"),
+            pid: 213,
+            comm: crate::event::CommId(0),
+            cpu: 1,
+            line: 12,
+            q: Stamp::at(Nanos(1_000)),
+            g: Stamp::at(Nanos(2_000)),
+            i: Stamp::NONE,
+            d_first: Stamp::at(Nanos(5_000)),
+            d: Stamp::at(Nanos(9_000)),
+            c_data: Stamp::at(Nanos(109_000)),
+            c: Stamp::at(Nanos(109_000)),
+            issues: 2,
+            requeues: 1,
+            inserts: 0,
+            completions: 1,
+            bios: 2,
+            merged: 1,
+            preflush: false,
+            postflush: false,
+            waiters: 0,
+            outcome: Outcome::Failed(-5),
+            pairing: Pairing::Exact,
+        }
+    }
+
+    fn csv_of<R: AsRow>(r: &R) -> String {
+        let mut row = Row::default();
+        let mut out = Vec::new();
+        r.fill(&mut row);
+        assert_eq!(row.0.len(), R::COLUMNS.len());
+        csv::row(&row, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    fn json_of<R: AsRow>(r: &R) -> serde_json::Value {
+        let mut row = Row::default();
+        let mut out = Vec::new();
+        r.fill(&mut row);
+        json::row(R::COLUMNS, &row, &mut out);
+        serde_json::from_slice(&out).unwrap()
+    }
+
+    fn text_of<R: AsRow>(r: &R) -> String {
+        let mut out = Vec::new();
+        r.text(&mut out);
+        let s = String::from_utf8(out).unwrap();
+        assert!(
+            width(s.trim_end()) <= 100 && width(R::head().trim_end()) <= 100,
+            "{s}{}",
+            R::head()
+        );
+        s
+    }
+
+    #[test]
+    fn an_event_is_one_line_in_every_form() {
+        let mut e = BlockEvent::new(Nanos(2_423_912_816), DevId::new(8, 0), Action::Complete);
+        (e.rwbs, e.sector, e.bytes, e.pid, e.cpu, e.error, e.line) =
+            (Rwbs::new(b"WS"), 384408, 4096, 213, 0, -5, 99);
+        let r = EventRow { ev: &e, comm: None };
+        assert_eq!(
+            csv_of(&r),
+            "99,2423912816,\"8,0\",0,213,C,block_rq_complete,WS,384408,4096,-5,,,,false,\n"
+        );
+        let j = json_of(&r);
+        assert_eq!(j["comm"], serde_json::Value::Null);
+        assert_eq!(j["error"], -5);
+        assert_eq!(
+            text_of(&r),
+            "    2.423912816    8,0  0    213 C  WS         384408     4096   -5 - -\n"
+        );
+    }
+
+    #[test]
+    fn a_request_tells_its_spans_and_its_end() {
+        let r = request();
+        let r = RequestRow {
+            rq: &r,
+            comm: Some("fio"),
+        };
+        let j = json_of(&r);
+        assert_eq!(j["d2c_ns"], 100_000);
+        assert_eq!(j["d2d_ns"], 4_000);
+        assert_eq!(j["g2i_ns"], serde_json::Value::Null);
+        assert_eq!(j["outcome"], "failed");
+        assert_eq!(j["error"], -5);
+        assert_eq!(
+            text_of(&r),
+            "    0.000001  259,0 WS    io           2048    8k    2   2/1     1.0     7.0   100.0   107.0 err-5\n"
+        );
+        assert!(
+            csv_of(&r).starts_with(
+                "7,\"259,0\",io,WS,2048,8192,213,fio,1,12,failed,-5,exact,2,1,0,1,2,1,"
+            )
+        );
+    }
+
+    #[test]
+    fn a_bio_names_its_request_and_its_fate() {
+        let b = Bio {
+            id: 3,
+            dev: DevId::new(8, 0),
+            sector: NO_SECTOR,
+            bytes: 0,
+            rwbs: Rwbs::new(b"FWS"),
+            pid: NO_PID,
+            comm: crate::event::CommId::NONE,
+            cpu: NO_CPU,
+            line: 4,
+            q: Stamp::at(Nanos(0)),
+            g: Stamp::at(Nanos(500)),
+            m: Stamp::NONE,
+            i: Stamp::NONE,
+            d: Stamp::NONE,
+            c: Stamp::at(Nanos(700_000)),
+            pieces: 1,
+            merged: None,
+            fate: BioFate::Completed,
+            request: Some(9),
+            parent: None,
+            parent_dev: DevId::NONE,
+            unclean: false,
+        };
+        let r = BioRow {
+            bio: &b,
+            comm: None,
+        };
+        let j = json_of(&r);
+        assert_eq!(j["request"], 9);
+        assert_eq!(j["sector"], serde_json::Value::Null);
+        assert_eq!(
+            text_of(&r),
+            "    0.000000    8,0 FWS             -     0       - -          own         0.5       -   700.0 ok\n"
+        );
+    }
+
+    #[test]
+    fn lengths_and_times_stay_short() {
+        assert_eq!(short_bytes(2560), "2.5k");
+        assert_eq!(short_bytes(1 << 20), "1M");
+        assert_eq!(micros(Some(5_000_000_000)), "5000m");
+        assert_eq!(micros(Some(-30)), "-0.0");
+    }
+}

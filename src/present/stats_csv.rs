@@ -1,0 +1,157 @@
+//! `stats --csv`: a row per device and group, of the whole trace or (with `--every`) of each interval.
+
+use super::csv;
+use super::rows::{Row, Value};
+use crate::metrics::report::{Device, Group, SizeDist, StatsReport, TimeDist};
+
+const COUNTS: [&str; 11] = [
+    "bios",
+    "merged_bios",
+    "requests",
+    "completed",
+    "failed",
+    "issues",
+    "requeues",
+    "issues_per_rq",
+    "open",
+    "lost",
+    "negative_spans",
+];
+const REQUEST: [&str; 9] = [
+    "q2g", "g2i", "i2d", "g2d", "d2d", "d2c", "fd2c", "g2c", "q2c",
+];
+const BIO: [&str; 8] = ["q2q", "q2g", "g2i", "q2m", "i2d", "m2d", "d2c", "q2c"];
+const TIME: [&str; 8] = [
+    "n", "mean_ns", "min_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns",
+];
+const SIZE: [&str; 8] = ["n", "mean", "min", "p50", "p90", "p99", "max", "zero"];
+
+/// The whole text.
+pub fn stats_csv(r: &StatsReport) -> String {
+    let keys = keys(r);
+    let mut out = Vec::new();
+    csv::line(columns(&keys).iter().map(String::as_str), &mut out);
+    match &r.series {
+        Some(series) => {
+            for i in series {
+                rows((i.from_ns, i.to_ns), &i.devices, &keys, &mut out);
+            }
+        }
+        None => {
+            let end = r
+                .start_ns
+                .saturating_add(i64::try_from(r.span_ns).unwrap_or(i64::MAX));
+            rows((r.start_ns, end), &r.devices, &keys, &mut out);
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The `--by` keys, from the first group there is.
+fn keys(r: &StatsReport) -> Vec<String> {
+    let series = r.series.iter().flatten().flat_map(|i| &i.devices);
+    let first = r
+        .devices
+        .iter()
+        .chain(series)
+        .find_map(|d| d.groups.first());
+    first
+        .map(|g| g.by.keys().cloned().collect())
+        .unwrap_or_default()
+}
+
+fn columns(keys: &[String]) -> Vec<String> {
+    let mut c: Vec<String> = ["from_ns", "to_ns", "device", "device_name", "kind"]
+        .map(String::from)
+        .to_vec();
+    c.extend(keys.iter().cloned());
+    c.extend(COUNTS.map(String::from));
+    for what in ["bio_bytes", "issue_bytes"] {
+        c.extend(SIZE.iter().map(|s| format!("{what}_{s}")));
+    }
+    for span in REQUEST {
+        c.extend(TIME.iter().map(|s| format!("{span}_{s}")));
+    }
+    for span in BIO {
+        c.extend(TIME.iter().map(|s| format!("bio_{span}_{s}")));
+    }
+    c
+}
+
+fn rows(span: (i64, i64), devices: &[Device], keys: &[String], out: &mut Vec<u8>) {
+    for d in devices {
+        for g in &d.groups {
+            let mut row = Row::default();
+            let name = d.name.clone().map_or(Value::Absent, Value::Text);
+            row.0.extend([
+                Value::Int(span.0),
+                Value::Int(span.1),
+                Value::Text(d.dev.to_string()),
+                name,
+            ]);
+            row.0.push(Value::Text(d.kind.to_string()));
+            row.0.extend(
+                keys.iter()
+                    .map(|k| g.by.get(k).cloned().map_or(Value::Absent, Value::Text)),
+            );
+            group(g, &mut row.0);
+            csv::row(&row, out);
+        }
+    }
+}
+
+fn group(g: &Group, row: &mut Vec<Value>) {
+    row.extend(
+        [
+            g.bios,
+            g.merged_bios,
+            g.requests,
+            g.completed,
+            g.failed,
+            g.issues,
+            g.requeues,
+        ]
+        .map(Value::Uint),
+    );
+    row.push(g.issues_per_rq.map_or(Value::Absent, number));
+    row.extend([g.open, g.lost, g.negative_spans].map(Value::Uint));
+    size(&g.bio_bytes, row);
+    size(&g.issue_bytes, row);
+    let l = &g.latency_ns;
+    for t in [
+        &l.q2g, &l.g2i, &l.i2d, &l.g2d, &l.d2d, &l.d2c, &l.fd2c, &l.g2c, &l.q2c,
+    ] {
+        time(t, row);
+    }
+    let l = &g.bio_latency_ns;
+    for t in [
+        &l.q2q, &l.q2g, &l.g2i, &l.q2m, &l.i2d, &l.m2d, &l.d2c, &l.q2c,
+    ] {
+        time(t, row);
+    }
+}
+
+/// A float as JSON prints it, so that both outputs hold the same digits.
+fn number(v: f64) -> Value {
+    Value::Text(format!("{v}"))
+}
+
+fn size(s: &Option<SizeDist>, row: &mut Vec<Value>) {
+    match s {
+        None => row.extend(SIZE.map(|_| Value::Absent)),
+        Some(s) => {
+            row.extend([Value::Uint(s.n), number(s.mean)]);
+            row.extend([s.min, s.p50, s.p90, s.p99, s.max, s.zero].map(Value::Uint));
+        }
+    }
+}
+
+fn time(t: &Option<TimeDist>, row: &mut Vec<Value>) {
+    match t {
+        None => row.extend(TIME.map(|_| Value::Absent)),
+        Some(t) => {
+            row.extend([Value::Uint(t.n), number(t.mean)]);
+            row.extend([t.min, t.p50, t.p90, t.p99, t.p999, t.max].map(Value::Uint));
+        }
+    }
+}
