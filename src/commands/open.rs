@@ -4,8 +4,10 @@
 use super::InputOpts;
 use crate::error::{Error, Result};
 use crate::event::DevId;
-use crate::format::{ImportReport, LineFormat, ReadOptions};
+use crate::format::blkparse::summary::{self, Figure};
+use crate::format::{ImportReport, LineFormat, ReadOptions, parse_queue, template};
 use crate::metrics::SummaryDevice;
+use crate::metrics::blkparse_totals::{Scaled, SummaryRow, Total};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -40,8 +42,11 @@ pub fn read_options(
 fn custom_reader(o: &InputOpts) -> Result<Option<Arc<dyn LineFormat>>> {
     match (&o.bt, o.lines.is_empty()) {
         (Some(path), _) => {
-            let text = read_text(path)?;
-            from_script(&text, path).map(Some)
+            let (reader, notes) = from_script(&read_text(path)?, path)?;
+            for note in &notes {
+                eprintln!("note: {}: {note}", path.display());
+            }
+            Ok(Some(reader))
         }
         (None, false) => from_templates(&o.lines).map(Some),
         (None, true) => Ok(None),
@@ -56,14 +61,14 @@ fn read_text(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(|e| Error::io(Some(path), "cannot read", e))
 }
 
-// ---- wiring: readers that a user describes, the queue snapshot, blkparse's summary ---------------------------------
-
-fn from_templates(_lines: &[String]) -> Result<Arc<dyn LineFormat>> {
-    Err(Error::usage("this build cannot read logs by --line"))
+fn from_templates(lines: &[String]) -> Result<Arc<dyn LineFormat>> {
+    Ok(Arc::new(template::compile(lines)?))
 }
 
-fn from_script(_text: &str, path: &Path) -> Result<Arc<dyn LineFormat>> {
-    Err(Error::usage("this build cannot read logs by --bt").path(path))
+fn from_script(text: &str, path: &Path) -> Result<(Arc<dyn LineFormat>, Vec<String>)> {
+    let reader = template::from_script(text, path)?;
+    let notes = reader.notes().to_vec();
+    Ok((Arc::new(reader), notes))
 }
 
 /// The `--queue` snapshot.
@@ -71,12 +76,73 @@ fn from_script(_text: &str, path: &Path) -> Result<Arc<dyn LineFormat>> {
 /// # Errors
 /// It cannot be read or understood.
 pub fn queue(path: &Path) -> Result<Vec<QueueDevice>> {
-    let _text = read_text(path)?;
-    Err(Error::usage("this build cannot read --queue snapshots").path(path))
+    let text = read_text(path)?;
+    let all = parse_queue(path, &text)?;
+    Ok(all
+        .into_iter()
+        .map(|(name, info)| QueueDevice {
+            name,
+            dev: info.dev,
+            capacity: info.capacity,
+        })
+        .collect())
 }
 
 /// blkparse's own summary at the end of an input, one entry a device in its order. Empty: there is none.
-pub fn summary(_report: &ImportReport) -> Vec<SummaryDevice> {
-    Vec::new()
+pub fn summary(report: &ImportReport) -> Vec<SummaryDevice> {
+    let printed = summary::parse(&report.trailer);
+    printed.devices.iter().filter_map(summary_device).collect()
 }
-// --------------------------------------------------------------------------------------------------------------------
+
+fn summary_device(d: &summary::Device) -> Option<SummaryDevice> {
+    let account = d.total?;
+    let halves = [(account.reads, false), (account.writes, true)];
+    Some(SummaryDevice {
+        name: d.name.clone(),
+        dev: None,
+        rows: halves
+            .into_iter()
+            .flat_map(|(half, write)| summary_rows(half, write))
+            .collect(),
+        unplugs: account
+            .io_unplugs
+            .map(scaled)
+            .zip(account.timer_unplugs.map(scaled)),
+    })
+}
+
+fn scaled(f: Figure) -> Scaled {
+    Scaled {
+        value: f.value,
+        unit: f.unit,
+    }
+}
+
+fn summary_rows(d: summary::Direction, write: bool) -> Vec<SummaryRow> {
+    let sized = |p: Option<(Figure, Figure)>| p.map(|(n, size)| (n, Some(size)));
+    let bare = |p: Option<Figure>| p.map(|n| (n, None));
+    let printed = [
+        (Total::Queued, sized(d.queued)),
+        (Total::Dispatches, sized(d.dispatched)),
+        (Total::Requeued, bare(d.requeued)),
+        (Total::Completed, sized(d.completed)),
+        (Total::Merges, sized(d.merged)),
+        (Total::PcQueued, bare(d.pc_queued)),
+        (Total::PcDispatches, bare(d.pc_dispatched)),
+        (Total::PcRequeued, bare(d.pc_requeued)),
+        (Total::PcCompleted, bare(d.pc_completed)),
+    ];
+    let row = |(total, p): (Total, Option<(Figure, Option<Figure>)>)| {
+        p.map(|(n, size)| SummaryRow {
+            total,
+            write,
+            count: scaled(n),
+            // Sizes are compared in KiB.
+            kib: size.map(|s| Scaled {
+                value: s.value,
+                unit: s.unit >> 10,
+            }),
+        })
+    };
+    printed.into_iter().filter_map(row).collect()
+}

@@ -38,6 +38,10 @@ impl<A: Sink, B: Sink> Sink for (A, B) {
         self.0.request(rq);
         self.1.request(rq);
     }
+    fn issue(&mut self, rq: &Request, ev: &BlockEvent) {
+        self.0.issue(rq, ev);
+        self.1.issue(rq, ev);
+    }
     fn merge(&mut self, m: &Merge) {
         self.0.merge(m);
         self.1.merge(m);

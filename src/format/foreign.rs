@@ -64,34 +64,41 @@ static LOOKS: &[Look] = &[
         hint: "lines of trace tools have less than 1 KiB; were the line ends lost in copying?",
     },
     Look {
-        is: |h| first_text(h).starts_with(b"<"),
-        what: "this is HTML or XML, not the trace itself",
-        hint: "a mail archive or a download page was saved: fetch its raw text",
-    },
-    Look {
-        is: |h| matches!(first_text(h).first(), Some(b'{' | b'[')) && memmem::find(h, b"\":").is_some(),
-        what: "this is JSON, no trace",
-        hint: "JSON written by blkan cannot be read back as a trace",
-    },
-    Look {
-        is: |h| has_any(h, &[b"block:block_", b": block_rq_", b": block_bio_", b": block_getrq"]),
+        is: is_ftrace,
         what: "this is text of ftrace, trace-cmd or perf script, which this version does not read",
         hint: "record with blktrace or the bpftrace script; for lines of one shape, --line 'TEMPLATE' describes them",
     },
     Look {
-        is: |h| has_any(h, &[b"# tracer:", b"Unknown action"]),
-        what: "this is ftrace text, which this version does not read",
-        hint: "record with blktrace or the bpftrace script",
+        is: is_markup,
+        what: "this is HTML or XML, not the trace itself",
+        hint: "a mail archive or a download page was saved: fetch its raw text",
     },
     Look {
-        is: |h| has_any(h, &[b"block_rq_", b"block_bio_", b"block_getrq"]),
+        is: |h| {
+            matches!(first_text(h).first(), Some(b'{' | b'[')) && memmem::find(h, b"\":").is_some()
+        },
+        what: "this is JSON, no trace",
+        hint: "JSON written by blkan cannot be read back as a trace",
+    },
+    Look {
+        is: |h| {
+            has_any(
+                h,
+                &[b"block_rq_", b"block_bio_", b"block_getrq", b"block_io_"],
+            )
+        },
         what: "this names block tracepoints, but its lines are of no shape that blkan knows",
         hint: "describe the lines with --line 'TEMPLATE', or give the bpftrace script with --bt FILE",
     },
     Look {
-        is: |h| has_any(h, &[b"Reads Queued:", b"Writes Queued:", b"Throughput (R/W)"]),
-        what: "this holds blkparse's summary but no event in its beginning",
-        hint: "give the events too: blkparse without -q and -O prints them before the summary",
+        is: |h| {
+            has_any(
+                h,
+                &[b"Reads Queued:", b"Writes Queued:", b"Throughput (R/W)"],
+            )
+        },
+        what: "this holds blkparse's summary but no whole event line in its beginning",
+        hint: "give the event lines too, as blkparse prints them (without -q), not wrapped by a mailer",
     },
     Look {
         is: |h| has_any(h, &[b"LATms", b"LAT(ms)", b"Tracing block I/O"]),
@@ -111,7 +118,10 @@ pub(super) fn refusal(path: &Path, head: &[u8]) -> Error {
     let (what, hint) = match look {
         Some(l) => (l.what.to_string(), l.hint),
         None => (
-            format!("no line of its beginning is an event of a known trace format; it starts with '{}'", start(head)),
+            format!(
+                "no line of its beginning is an event of a known trace format; it starts with '{}'",
+                start(head)
+            ),
             "name the format with --format if you know it, or describe the lines with --line 'TEMPLATE'",
         ),
     };
@@ -122,13 +132,21 @@ pub(super) fn refusal(path: &Path, head: &[u8]) -> Error {
 
 /// The first line, cut, for people.
 fn start(head: &[u8]) -> String {
-    let line = first_text(head).split(|b| *b == b'\n').next().unwrap_or_default();
+    let line = first_text(head)
+        .split(|b| *b == b'\n')
+        .next()
+        .unwrap_or_default();
     let cut = &line[..line.len().min(60)];
-    String::from_utf8_lossy(cut).trim_end().escape_debug().to_string()
+    String::from_utf8_lossy(cut)
+        .trim_end()
+        .escape_debug()
+        .to_string()
 }
 
 fn first_text(head: &[u8]) -> &[u8] {
-    head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start()
+    head.strip_prefix(b"\xef\xbb\xbf")
+        .unwrap_or(head)
+        .trim_ascii_start()
 }
 
 fn has_any(head: &[u8], needles: &[&[u8]]) -> bool {
@@ -142,6 +160,38 @@ fn is_blktrace(head: &[u8]) -> bool {
     [u32::from_le_bytes(*first), u32::from_be_bytes(*first)]
         .iter()
         .any(|v| v & 0xffff_ff00 == BLKTRACE_MAGIC)
+}
+
+/// `… [003] …. 123.456789: …` on some line, in the order of ftrace and perf script; or ftrace's header.
+fn is_ftrace(head: &[u8]) -> bool {
+    let is_time = |w: &[u8]| {
+        w.strip_suffix(b":")
+            .is_some_and(|t| t.contains(&b'.') && crate::units::Nanos::parse_secs(t).is_some())
+    };
+    let is_event = |line: &[u8]| {
+        let mut words = line.split(u8::is_ascii_whitespace);
+        let is_cpu = |w: &[u8]| {
+            w.len() == 5 && w.starts_with(b"[") && w[1..4].iter().all(u8::is_ascii_digit)
+        };
+        words.any(is_cpu) && words.any(is_time)
+    };
+    has_any(
+        head,
+        &[
+            b"# tracer:",
+            b": block_rq_",
+            b": block_bio_",
+            b": block_getrq",
+        ],
+    ) || head.split(|b| *b == b'\n').any(is_event)
+}
+
+fn is_markup(head: &[u8]) -> bool {
+    let text = first_text(head);
+    let lower = text[..text.len().min(16)].to_ascii_lowercase();
+    [&b"<!doctype"[..], b"<html", b"<?xml", b"<head", b"<pre"]
+        .iter()
+        .any(|m| lower.starts_with(m))
 }
 
 fn is_archive(head: &[u8]) -> bool {
@@ -178,15 +228,30 @@ mod tests {
             (b"\x00\x01\x02", "binary data"),
             (b"<!DOCTYPE html>", "HTML"),
             (b"{\n \"a\": 1}", "JSON"),
-            (b"  dd-1 [000] d... 1.5: block_rq_issue: 8,0 W 0 () 8 + 8 [dd]\n", "ftrace"),
-            (b"CPU0 (sda):\n Reads Queued:           0,        0KiB\n", "summary"),
-            (b"TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n", "biosnoop"),
-            (b"Attaching 3 probes...\n09:30:46 kswapd0 enter\n", "bpftrace"),
+            (
+                b"  dd-1 [000] d... 1.5: block_rq_issue: 8,0 W 0 () 8 + 8 [dd]\n",
+                "ftrace",
+            ),
+            (
+                b"CPU0 (sda):\n Reads Queued:           0,        0KiB\n",
+                "summary",
+            ),
+            (
+                b"TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n",
+                "biosnoop",
+            ),
+            (
+                b"Attaching 3 probes...\n09:30:46 kswapd0 enter\n",
+                "bpftrace",
+            ),
         ];
         for (head, word) in cases {
             let text = says(head);
             assert!(text.contains(word), "{word}: {text}");
-            assert!(text.contains("hint:") && text.contains("blkparse text"), "{text}");
+            assert!(
+                text.contains("hint:") && text.contains("blkparse text"),
+                "{text}"
+            );
         }
         let text = says(b"Dear list,\nmy disk is slow.\n");
         assert!(text.contains("'Dear list,'"), "{text}");

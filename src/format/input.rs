@@ -107,9 +107,11 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
     let file = File::open(path).map_err(|e| cannot_open(path, e))?;
     let meta = file.metadata().map_err(|e| cannot_open(path, e))?;
     if meta.is_dir() {
-        return Err(Error::new(Kind::Io, "is a directory, expected a trace file")
-            .path(path)
-            .hint("name the files in it; several files are read as one trace"));
+        return Err(
+            Error::new(Kind::Io, "is a directory, expected a trace file")
+                .path(path)
+                .hint("name the files in it; several files are read as one trace"),
+        );
     }
     let (raw, tap) = RawReader::new(Box::new(file));
     Ok(Opened {
@@ -160,7 +162,10 @@ mod tests {
     fn a_missing_file_and_a_directory_say_what_to_do() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let text = message(&dir.path().join("no-such-trace"));
-        assert!(text.contains("no-such-trace") && text.contains("hint:"), "{text}");
+        assert!(
+            text.contains("no-such-trace") && text.contains("hint:"),
+            "{text}"
+        );
         let text = message(dir.path());
         assert!(text.contains("is a directory"), "{text}");
     }

@@ -161,15 +161,11 @@ impl Tally {
         if self.0.len() >= MAX_DEVICES && !self.0.contains_key(&dev) {
             return None;
         }
-        Some(
-            self.0
-                .entry(dev)
-                .or_insert([[0; 2]; Action::ALL.len()]),
-        )
+        Some(self.0.entry(dev).or_insert([[0; 2]; Action::ALL.len()]))
     }
 
     /// Counts a chunk's events; runs of one device share the look-up.
-    fn note(&mut self, events: &[BlockEvent]) {
+    pub(super) fn note(&mut self, events: &[BlockEvent]) {
         for run in events.chunk_by(|a, b| a.dev == b.dev) {
             let Some(row) = run.first().and_then(|e| self.row(e.dev)) else {
                 continue;
@@ -279,8 +275,7 @@ impl Work<'_> {
     fn last(&mut self, line: &[u8], broken: bool) {
         if broken && line.len() <= MAX_LINE {
             self.report.lines += 1;
-            self.report
-                .defect(Defect::CutLine, self.report.lines, line);
+            self.report.defect(Defect::CutLine, self.report.lines, line);
         } else {
             self.ctx.unterminated = true;
             self.line(line);

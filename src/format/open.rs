@@ -168,7 +168,10 @@ impl Trace {
             text.push_str(&format!("; {} {}", count.n, kind.name()));
             if let Some((line, found)) = count.first.first() {
                 let cut: String = found.chars().take(60).collect();
-                text.push_str(&format!(" (first at line {line}: '{}')", cut.escape_debug()));
+                text.push_str(&format!(
+                    " (first at line {line}: '{}')",
+                    cut.escape_debug()
+                ));
                 at = At::Line(*line);
             }
         }
@@ -177,7 +180,11 @@ impl Trace {
         }
         Error::new(Kind::Format, text)
             .path(Path::new(&s.report.path))
-            .at(if self.streams.len() == 1 { at } else { At::Whole })
+            .at(if self.streams.len() == 1 {
+                at
+            } else {
+                At::Whole
+            })
             .hint(hint_for_none(&s.report))
     }
 }
@@ -186,10 +193,7 @@ fn hint_for_none(report: &ImportReport) -> String {
     if report.skipped.contains_key(&SkipRule::Message) {
         return "only messages were recorded: was the device idle, or an action mask given to blktrace?".into();
     }
-    format!(
-        "is the format right? --format takes: {}",
-        detect::known()
-    )
+    format!("is the format right? --format takes: {}", detect::known())
 }
 
 fn thread_count(asked: usize) -> usize {
@@ -247,7 +251,9 @@ impl Stream {
             (Some(custom), _) => AnyFormat::Custom(Arc::clone(custom)),
             (None, Some(known)) => AnyFormat::Known(known),
             (None, None) if head.is_empty() => return Err(nothing(path, &mut chunker)),
-            (None, None) => AnyFormat::Known(detect::sniff(path, head)?),
+            (None, None) => AnyFormat::Known(
+                detect::sniff(path, head).map_err(|e| with_fault(e, path, &mut chunker))?,
+            ),
         };
         let info = format.get().info();
         let report = ImportReport {
@@ -307,7 +313,12 @@ impl Stream {
                 return self.end(fault, meta);
             }
         };
-        settle(&mut parsed.events, &parsed.comms, self.report.lines, &mut meta.comms);
+        settle(
+            &mut parsed.events,
+            &parsed.comms,
+            self.report.lines,
+            &mut meta.comms,
+        );
         self.report.absorb(&mut parsed.report, self.report.lines);
         self.tally.add(&parsed.tally);
         match &mut self.sorter {
@@ -371,21 +382,30 @@ fn settle(events: &mut [BlockEvent], comms: &CommTable, lines: u64, all: &mut Co
     }
 }
 
+/// A refusal of what was unpacked before the stream broke off must say that it did.
+fn with_fault(e: Error, path: &Path, chunker: &mut Chunker) -> Error {
+    match chunker.take_fault().map(compress::Fault::into_defect) {
+        Some(Ok((_, text))) => Error {
+            message: format!("{text}; before that, {}", e.message),
+            ..e
+        },
+        Some(Err(io)) => Error::io(Some(path), "reading the trace failed", io),
+        None => e,
+    }
+}
+
 /// The error of an input without one byte of text.
 fn nothing(path: &Path, chunker: &mut Chunker) -> Error {
     let Some(fault) = chunker.take_fault() else {
         return super::foreign::refusal(path, b"");
     };
     match fault.into_defect() {
-        Ok((kind, text)) => Error::new(
-            Kind::Format,
-            format!("nothing could be unpacked: {text}"),
-        )
-        .path(path)
-        .hint(match kind {
-            Defect::TruncatedStream => Defect::TruncatedStream.remedy(),
-            _ => Defect::CorruptStream.remedy(),
-        }),
+        Ok((kind, text)) => Error::new(Kind::Format, format!("nothing could be unpacked: {text}"))
+            .path(path)
+            .hint(match kind {
+                Defect::TruncatedStream => Defect::TruncatedStream.remedy(),
+                _ => Defect::CorruptStream.remedy(),
+            }),
         Err(e) => Error::io(Some(path), "cannot read the trace", e),
     }
 }

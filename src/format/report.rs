@@ -177,7 +177,8 @@ impl ImportReport {
             mine.n += count.n;
             let room = Self::PLACES.saturating_sub(mine.first.len());
             let places = count.first.drain(..).take(room);
-            mine.first.extend(places.map(|(line, text)| (before + line, text)));
+            mine.first
+                .extend(places.map(|(line, text)| (before + line, text)));
         }
         if let Some(lost) = part.lost_events {
             *self.lost_events.get_or_insert(0) += lost;

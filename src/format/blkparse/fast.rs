@@ -41,7 +41,11 @@ impl<'a> Scan<'a> {
     fn number(&mut self) -> Option<u64> {
         let start = self.at;
         let mut v = 0u64;
-        while let Some(d) = self.peek().map(|b| b.wrapping_sub(b'0')).filter(|d| *d < 10) {
+        while let Some(d) = self
+            .peek()
+            .map(|b| b.wrapping_sub(b'0'))
+            .filter(|d| *d < 10)
+        {
             v = v.wrapping_mul(10).wrapping_add(u64::from(d));
             self.at += 1;
         }
@@ -194,7 +198,12 @@ fn plug<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<Fields1<'a>> {
         let comm = Some(s.name()?);
         return Some(Fields1 { event, comm });
     }
-    let digits = s.text.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+    let digits = s
+        .text
+        .iter()
+        .rev()
+        .take_while(|b| b.is_ascii_digit())
+        .count();
     let end = s.text.len() - digits;
     let mut depth = Scan {
         text: s.text,

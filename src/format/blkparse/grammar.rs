@@ -10,7 +10,7 @@ use crate::units::Nanos;
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while, take_while_m_n, take_while1};
 use nom::character::complete::{char, digit1, space0, space1};
-use nom::combinator::{eof, map, map_opt, opt, recognize, value, verify};
+use nom::combinator::{eof, map, map_opt, opt, recognize, value};
 use nom::multi::many0_count;
 use nom::sequence::{delimited, pair, preceded, separated_pair, terminated};
 use nom::{IResult, Parser};
@@ -63,11 +63,19 @@ fn time(i: In<'_>) -> Out<'_, Nanos> {
 }
 
 fn action(i: In<'_>) -> Out<'_, Action> {
-    map_opt(take_while1(|b: u8| b.is_ascii_alphabetic()), Action::from_letter).parse(i)
+    map_opt(
+        take_while1(|b: u8| b.is_ascii_alphabetic()),
+        Action::from_letter,
+    )
+    .parse(i)
 }
 
 fn rwbs(i: In<'_>) -> Out<'_, Rwbs> {
-    map(take_while_m_n(1, 8, |b: u8| b.is_ascii_alphabetic()), Rwbs::new).parse(i)
+    map(
+        take_while_m_n(1, 8, |b: u8| b.is_ascii_alphabetic()),
+        Rwbs::new,
+    )
+    .parse(i)
 }
 
 /// A line: what people and mailers put before it, then the fields. Anything else is a defect by the field that is
@@ -81,7 +89,9 @@ pub(super) fn line(text: &[u8]) -> Parsed<'_> {
         text
     };
     match fields(text) {
-        Ok(Parsed::Event(f)) if too_long_a_name(&f) => retry_without_remark(text, Defect::NotAnEvent),
+        Ok(Parsed::Event(f)) if too_long_a_name(&f) => {
+            retry_without_remark(text, Defect::NotAnEvent)
+        }
         Ok(parsed) => parsed,
         Err(defect) => retry_without_remark(text, defect),
     }
@@ -126,7 +136,13 @@ fn need<'a, T>(
     defect: Defect,
     text: In<'a>,
 ) -> Result<(In<'a>, T), Defect> {
-    parser(text).map_err(|_| if text.is_empty() { Defect::CutLine } else { defect })
+    parser(text).map_err(|_| {
+        if text.is_empty() {
+            Defect::CutLine
+        } else {
+            defect
+        }
+    })
 }
 
 fn blank(text: In<'_>, defect: Defect) -> Result<In<'_>, Defect> {
@@ -144,10 +160,10 @@ fn fields(text: &[u8]) -> Result<Parsed<'_>, Defect> {
     let text = blank(text, Defect::BadTime)?;
     let (text, pid) = need(number_u32, Defect::BadNumber, text)?;
     let text = blank(text, Defect::BadNumber)?;
-    if let Some(rest) = text.strip_prefix(b"m") {
-        if rest.first().is_none_or(|b| *b == b' ') {
-            return Ok(Parsed::Skip(SkipRule::Message));
-        }
+    if let Some(rest) = text.strip_prefix(b"m")
+        && rest.first().is_none_or(u8::is_ascii_whitespace)
+    {
+        return Ok(Parsed::Skip(SkipRule::Message));
     }
     let (text, act) = need(action, Defect::UnknownAction, text)?;
     let text = blank(text, Defect::UnknownAction)?;
@@ -170,10 +186,13 @@ fn fields(text: &[u8]) -> Result<Parsed<'_>, Defect> {
     }
 }
 
-fn char_of<'a>(set: &'static str) -> impl Parser<In<'a>, Output = u8, Error = nom::error::Error<In<'a>>> {
-    map_opt(take_while_m_n(1, 1, move |b: u8| set.as_bytes().contains(&b)), |s: In<'a>| {
-        s.first().copied()
-    })
+fn char_of<'a>(
+    set: &'static str,
+) -> impl Parser<In<'a>, Output = u8, Error = nom::error::Error<In<'a>>> {
+    map_opt(
+        take_while_m_n(1, 1, move |b: u8| set.as_bytes().contains(&b)),
+        |s: In<'a>| s.first().copied(),
+    )
 }
 
 /// What follows the rwbs column, by action. The whole rest of the line must fit.
@@ -182,7 +201,13 @@ fn body(event: BlockEvent, text: In<'_>) -> Out<'_, Fields1<'_>> {
         Action::Complete | Action::Requeue => ended(event, text),
         Action::Plug => {
             let (rest, name) = terminated(comm, eof).parse(text)?;
-            Ok((rest, Fields1 { event, comm: Some(name) }))
+            Ok((
+                rest,
+                Fields1 {
+                    event,
+                    comm: Some(name),
+                },
+            ))
         }
         Action::Unplug | Action::UnplugTimer => unplug(event, text),
         Action::Remap => remap(event, text),
@@ -198,8 +223,20 @@ fn comm(i: In<'_>) -> Out<'_, In<'_>> {
         Some(end) => Ok((&inside[end + 1..], &inside[..end])),
         None => {
             let at = &inside[inside.len()..];
-            Err(nom::Err::Error(nom::error::Error::new(at, nom::error::ErrorKind::Char)))
+            Err(nom::Err::Error(nom::error::Error::new(
+                at,
+                nom::error::ErrorKind::Char,
+            )))
         }
+    }
+}
+
+/// A name, or nothing where a poster cut it off.
+fn comm_or_none(i: In<'_>) -> Out<'_, Option<In<'_>>> {
+    if i.is_empty() {
+        Ok((i, None))
+    } else {
+        map(comm, Some).parse(i)
     }
 }
 
@@ -216,17 +253,22 @@ fn extent(i: In<'_>) -> Out<'_, (u64, u64)> {
     terminated(separated_pair(number, plus, sectors), space0).parse(i)
 }
 
+/// The text ended where more was needed: the line was cut, and no other reading of it is tried.
+fn at_end(e: &nom::Err<nom::error::Error<In<'_>>>) -> bool {
+    matches!(e, nom::Err::Error(e) if e.input.is_empty())
+}
+
 /// C and R: `SECTOR + N [ERR]`, `SECTOR [ERR]` when N is 0, `(bytes) [ERR]` or `[ERR]` for passthrough. The extension
 /// adds `<SECTOR>`, where a zone append ended up; the event keeps the sector by which it was issued.
 fn ended(mut event: BlockEvent, text: In<'_>) -> Out<'_, Fields1<'_>> {
-    let place = alt((
-        map(extent, Some),
-        map(terminated(number, space1), |s| Some((s, 0))),
-        value(None, tag("")),
-    ));
+    let (text, place) = match extent(text) {
+        Ok((rest, place)) => (rest, Some(place)),
+        Err(e) if at_end(&e) => return Err(e),
+        Err(_) => opt(map(terminated(number, space1), |s| (s, 0))).parse(text)?,
+    };
     let written = delimited(pair(space1, char('<')), number, char('>'));
-    let (rest, (place, _, error, _, _)) =
-        (place, many0_count(parens), error_code, opt(written), eof).parse(text)?;
+    let (rest, (_, error, _, _)) =
+        (many0_count(parens), error_code, opt(written), eof).parse(text)?;
     match place {
         Some((sector, bytes)) => (event.sector, event.bytes) = (sector, bytes),
         None => event.flags |= BlockEvent::PASSTHROUGH,
@@ -247,10 +289,15 @@ fn error_code(i: In<'_>) -> Out<'_, i16> {
 /// Q G I D M F S B: `SECTOR + N [COMM]`, `[COMM]` when N is 0, `BYTES (bytes) [COMM]` for passthrough. Posters cut the
 /// name off; a line that is whole but for it is read.
 fn queued(mut event: BlockEvent, text: In<'_>) -> Out<'_, Fields1<'_>> {
-    if let Ok((rest, (sector, bytes))) = extent(text) {
+    let place = extent(text);
+    if let Err(e) = &place
+        && at_end(e)
+    {
+        return place.map(|(rest, _)| (rest, Fields1 { event, comm: None }));
+    }
+    if let Ok((rest, (sector, bytes))) = place {
         (event.sector, event.bytes) = (sector, bytes);
-        let name = alt((map(comm, Some), value(None, eof)));
-        let (rest, (_, name, _)) = (many0_count(parens), name, eof).parse(rest)?;
+        let (rest, (_, name, _)) = (many0_count(parens), comm_or_none, eof).parse(rest)?;
         return Ok((rest, Fields1 { event, comm: name }));
     }
     let passthrough = opt(terminated(number, space1));
@@ -259,14 +306,26 @@ fn queued(mut event: BlockEvent, text: In<'_>) -> Out<'_, Fields1<'_>> {
         event.flags |= BlockEvent::PASSTHROUGH;
         event.bytes = bytes;
     }
-    Ok((rest, Fields1 { event, comm: Some(name) }))
+    Ok((
+        rest,
+        Fields1 {
+            event,
+            comm: Some(name),
+        },
+    ))
 }
 
 /// U and UT: `[COMM] DEPTH`.
 fn unplug(mut event: BlockEvent, text: In<'_>) -> Out<'_, Fields1<'_>> {
     let (rest, (name, _, depth, _)) = (comm, space1, number, eof).parse(text)?;
     event.aux = depth;
-    Ok((rest, Fields1 { event, comm: Some(name) }))
+    Ok((
+        rest,
+        Fields1 {
+            event,
+            comm: Some(name),
+        },
+    ))
 }
 
 /// A: `SECTOR + N <- (MAJ,MIN) SECTOR`.
@@ -280,14 +339,25 @@ fn remap(mut event: BlockEvent, text: In<'_>) -> Out<'_, Fields1<'_>> {
     Ok((rest, Fields1 { event, comm: None }))
 }
 
-/// X: `SECTOR / NEW [COMM]`. The length printed nowhere is that of the front part, which ends where the rest starts
+/// X: `SECTOR / NEW [COMM]`. The length, printed nowhere, is that of the front part, which ends where the rest starts
 /// (dm prints the rest's start twice: 0).
 fn split(mut event: BlockEvent, text: In<'_>) -> Out<'_, Fields1<'_>> {
     let slash = (space1, char('/'), space1);
-    let name = alt((map(preceded(space1, comm), Some), value(None, eof)));
+    let name = preceded(space0, comm_or_none);
     let (rest, (sector, new, name, _)) =
-        (terminated(number, slash), verify(number, |n| *n < u64::MAX), name, eof).parse(text)?;
-    (event.sector, event.aux) = (sector, new);
-    event.bytes = new.saturating_sub(sector).saturating_mul(512);
+        (terminated(number, slash), number, name, eof).parse(text)?;
+    event.sector = sector;
+    event.aux = whole_sector(sector, new);
+    event.bytes = event.aux.saturating_sub(sector).saturating_mul(512);
     Ok((rest, Fields1 { event, comm: name }))
+}
+
+/// blkparse prints the new sector with `%u` (32 bits): above 2 TiB its upper half is lost. It lies behind `sector` by
+/// less than a bio's largest length (`bi_size`, 32 bits of bytes), which gives it back.
+fn whole_sector(sector: u64, printed: u64) -> u64 {
+    let ahead = printed.wrapping_sub(sector) & u64::from(u32::MAX);
+    match sector.checked_add(ahead) {
+        Some(whole) if ahead < 1 << 23 && printed <= u64::from(u32::MAX) => whole,
+        _ => printed,
+    }
 }

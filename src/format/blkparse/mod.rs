@@ -89,14 +89,14 @@ impl LineFormat for Blkparse {
 fn slow(line: &[u8], ctx: &mut LineCtx) -> Line {
     match grammar::line(line) {
         Parsed::Event(fields) => finish(fields, line, ctx),
-        Parsed::Defect(_) => match other::line(line) {
+        Parsed::Defect(kind) => match other::line(line) {
             Some(other::Other::Summary) => {
                 ctx.trailer.push(String::from_utf8_lossy(line).into_owned());
                 Line::Skip(SkipRule::Summary)
             }
             Some(other::Other::Skip(rule)) => Line::Skip(rule),
             Some(other::Other::Lost(n)) => Line::Lost(n),
-            None => Line::Defect(other::damage(line)),
+            None => Line::Defect(other::damage(kind, line)),
         },
         Parsed::Skip(rule) => Line::Skip(rule),
     }

@@ -16,7 +16,7 @@ pub(super) enum Other {
 }
 
 /// How lines of the summary start (`show_device_and_cpu_stats` and others in blkparse.c), with `-s` and without.
-const SUMMARY: [&[u8]; 19] = [
+const SUMMARY: [&[u8]; 20] = [
     b"Reads Queued:",
     b"Read Dispatches:",
     b"Reads Requeued:",
@@ -36,6 +36,7 @@ const SUMMARY: [&[u8]; 19] = [
     b"Dispatch wait:",
     b"Completion wait:",
     b"Total (",
+    b"Trace started at ",
 ];
 
 /// Recognises a line that is no event; `None`: it is damage.
@@ -55,7 +56,10 @@ pub(super) fn line(text: &[u8]) -> Option<Other> {
 }
 
 fn is_summary(text: &[u8]) -> bool {
-    SUMMARY.iter().any(|s| text.starts_with(s)) || is_cpu_head(text) || is_process_head(text) || is_value(text)
+    SUMMARY.iter().any(|s| text.starts_with(s))
+        || is_cpu_head(text)
+        || is_process_head(text)
+        || is_value(text)
 }
 
 /// `CPU12 (sda):`
@@ -74,7 +78,9 @@ fn is_process_head(text: &[u8]) -> bool {
     let Some(open) = memchr::memmem::rfind(inside, b" (") else {
         return false;
     };
-    let pid = inside[open + 2..].strip_suffix(b", ...").unwrap_or(&inside[open + 2..]);
+    let pid = inside[open + 2..]
+        .strip_suffix(b", ...")
+        .unwrap_or(&inside[open + 2..]);
     open <= 15 && !pid.is_empty() && pid.iter().all(u8::is_ascii_digit)
 }
 
@@ -99,9 +105,13 @@ fn tool(text: &[u8]) -> Option<Other> {
     if text.starts_with("=== ") && text.ends_with(" ===") {
         return skip;
     }
-    let counts = text.strip_prefix("CPU").or_else(|| text.strip_prefix("Total:"));
+    let counts = text
+        .strip_prefix("CPU")
+        .or_else(|| text.strip_prefix("Total:"));
     if counts.is_some() && text.contains(" events") && text.ends_with("KiB data") {
-        let dropped = text.split_once("(dropped ").and_then(|(_, t)| t.split_once(')'));
+        let dropped = text
+            .split_once("(dropped ")
+            .and_then(|(_, t)| t.split_once(')'));
         return match dropped.and_then(|(n, _)| n.trim().parse().ok()) {
             Some(0) | None => skip,
             Some(n) => Some(Other::Lost(n)),
@@ -109,16 +119,18 @@ fn tool(text: &[u8]) -> Option<Other> {
     }
     // The same number as the Total line's.
     let advice = ["You have ", "Consider using a larger buffer size"];
-    advice.iter().any(|a| text.starts_with(a)).then_some(Other::Skip(SkipRule::Tool))
+    advice
+        .iter()
+        .any(|a| text.starts_with(a))
+        .then_some(Other::Skip(SkipRule::Tool))
 }
 
-/// The kind of damage of a line that is nothing known. A line that starts in the middle of an event was cut.
-pub(super) fn damage(text: &[u8]) -> Defect {
-    match grammar::line(text) {
-        Parsed::Defect(Defect::NotAnEvent) if is_tail(text) => Defect::CutLine,
-        Parsed::Defect(kind) => kind,
-        // Not reached by callers, who ask only about what the grammar refused.
-        Parsed::Event(_) | Parsed::Skip(_) => Defect::NotAnEvent,
+/// The kind of damage of a line that is nothing known, given what the grammar says. A line that starts in the middle
+/// of an event was cut.
+pub(super) fn damage(kind: Defect, text: &[u8]) -> Defect {
+    match kind {
+        Defect::NotAnEvent if is_tail(text) => Defect::CutLine,
+        kind => kind,
     }
 }
 
@@ -128,12 +140,14 @@ fn is_tail(text: &[u8]) -> bool {
     if text.len() > 256 {
         return false;
     }
-    let fronts: [&[u8]; 7] = [
+    let fronts: [&[u8]; 9] = [
         b"8,",
         b"8",
         b"8,0 ",
         b"8,0 0 ",
         b"8,0 0 1 ",
+        b"8,0 0 1 0",
+        b"8,0 0 1 0.",
         b"8,0 0 1 0.0 ",
         b"8,0 0 1 0.0 1 ",
     ];

@@ -7,20 +7,25 @@ use crate::event::{Action, DevId};
 use crate::format::lines::{Activity, Tally};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// An amount of data as printed: whole KiB, or whole MiB once it grew (so known only to the unit).
+/// A number as printed. blkparse cuts a number above a million to thousands (`size_cnv`): counts to `K`, `M`, `G`;
+/// KiB to what it calls MiB, which are 1000 KiB each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Amount {
+pub struct Figure {
     /// The printed number.
     pub value: u64,
-    /// The printed unit in bytes: 1024 or 1024².
+    /// What one of it stands for, in events or bytes: 1, 1000, … or 1024, 1024·1000, ….
     pub unit: u64,
 }
 
-impl Amount {
-    /// Whether an exact count of bytes prints as this. blkparse sums in KiB (each event cut to whole KiB is not
-    /// assumed: it sums bytes and shifts) and switches to MiB from 2^20 KiB... on, cutting both times.
-    pub fn agrees(&self, bytes: u64) -> bool {
-        bytes.abs_diff(self.value.saturating_mul(self.unit)) < self.unit
+impl Figure {
+    /// Whether an exact count (events, bytes) prints as this.
+    pub fn agrees(&self, exact: u64) -> bool {
+        exact / self.unit.max(1) == self.value
+    }
+
+    /// Whether nothing was cut off: a count of events printed in full.
+    pub fn is_exact(&self) -> bool {
+        self.unit == 1
     }
 }
 
@@ -28,23 +33,23 @@ impl Amount {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Direction {
     /// Q events and their data.
-    pub queued: Option<(u64, Amount)>,
+    pub queued: Option<(Figure, Figure)>,
     /// D events and their data; a requeue takes its data back but not its count.
-    pub dispatched: Option<(u64, Amount)>,
+    pub dispatched: Option<(Figure, Figure)>,
     /// R events.
-    pub requeued: Option<u64>,
+    pub requeued: Option<Figure>,
     /// C events and their data.
-    pub completed: Option<(u64, Amount)>,
+    pub completed: Option<(Figure, Figure)>,
     /// M and F events and their data.
-    pub merged: Option<(u64, Amount)>,
+    pub merged: Option<(Figure, Figure)>,
     /// Passthrough: queued and dispatched.
-    pub pc_queued: Option<u64>,
+    pub pc_queued: Option<Figure>,
     /// Passthrough: issued.
-    pub pc_dispatched: Option<u64>,
+    pub pc_dispatched: Option<Figure>,
     /// Passthrough: requeued.
-    pub pc_requeued: Option<u64>,
+    pub pc_requeued: Option<Figure>,
     /// Passthrough: completed.
-    pub pc_completed: Option<u64>,
+    pub pc_completed: Option<Figure>,
 }
 
 /// The account of a device (or of one of its CPUs).
@@ -55,9 +60,9 @@ pub struct Account {
     /// Writes, discards and zero-length ends included.
     pub writes: Direction,
     /// U events.
-    pub io_unplugs: Option<u64>,
+    pub io_unplugs: Option<Figure>,
     /// UT events.
-    pub timer_unplugs: Option<u64>,
+    pub timer_unplugs: Option<Figure>,
 }
 
 /// What the summary says of one device.
@@ -202,50 +207,51 @@ fn skips_line(line: &str) -> Option<(u64, u64)> {
     Some((number(n.trim())?, number(rest.get(..end)?)?))
 }
 
-/// `12,` and `48KiB` after a label: a count and, where there is one, an amount.
-struct Cell {
-    count: u64,
-    amount: Option<Amount>,
-}
-
-impl Cell {
-    fn both(&self) -> Option<(u64, Amount)> {
-        Some((self.count, self.amount?))
-    }
-}
-
-/// The cell after `label` in `line`: up to the next letter that starts another label.
-fn cell(line: &str, label: &str) -> Option<Cell> {
-    let text = line.get(line.find(label)? + label.len()..)?;
-    let (amount, unit) = match (text.find("KiB"), text.find("MiB")) {
-        (Some(k), Some(m)) if m < k => (m, 1 << 20),
-        (Some(k), _) => (k, 1 << 10),
-        (None, Some(m)) => (m, 1 << 20),
-        (None, None) => (text.len(), 0),
+/// A number with a suffix: `1,154KiB`, `1,234K`, `12`.
+fn figure(text: &str) -> Option<Figure> {
+    let digits = text
+        .find(|c: char| !c.is_ascii_digit() && c != ',')
+        .unwrap_or(text.len());
+    let (number_part, suffix) = text.split_at(digits);
+    let (thousands, base) = match suffix.strip_suffix("iB") {
+        Some(of_bytes) => (of_bytes, 1024),
+        None => (suffix, 1),
     };
-    let mut text = text.get(..amount)?;
-    let mut unit = unit;
-    if let Some(next) = text.find(|c: char| c.is_ascii_alphabetic()) {
-        text = text.get(..next)?;
-        unit = 0;
-    }
-    let text = text.trim();
-    // The count ends in a comma and a blank; separators within numbers have no blank behind them.
-    match text.split_once(", ") {
-        Some((n, kib)) if unit > 0 => Some(Cell {
-            count: number(n.trim())?,
-            amount: number(kib.trim()).map(|value| Amount { value, unit }),
-        }),
-        _ => Some(Cell {
-            count: number(text)?,
-            amount: None,
-        }),
-    }
+    let steps: u32 = match thousands {
+        "" => 0,
+        "K" => 1,
+        "M" => 2,
+        "G" => 3,
+        "P" => 4,
+        _ => return None,
+    };
+    // Bytes start at K.
+    let steps = if base == 1024 {
+        steps.checked_sub(1)?
+    } else {
+        steps
+    };
+    Some(Figure {
+        value: number(number_part)?,
+        unit: base * 1000u64.pow(steps),
+    })
+}
+
+/// The count after `label` and, where there is one, the amount behind it: `129,      256KiB`.
+fn cell(line: &str, label: &str) -> Option<(Figure, Option<Figure>)> {
+    let text = line.get(line.find(label)? + label.len()..)?;
+    let mut words = text.split_whitespace();
+    let first = words.next()?;
+    let Some(count) = first.strip_suffix(',') else {
+        return Some((figure(first)?, None));
+    };
+    let amount = words.next().and_then(figure).filter(|f| f.unit >= 1024);
+    Some((figure(count)?, amount))
 }
 
 fn row(line: &str, account: &mut Account) {
-    let count = |label: &str| cell(line, label).map(|c| c.count);
-    let both = |label: &str| cell(line, label).and_then(|c| c.both());
+    let count = |label: &str| cell(line, label).map(|(n, _)| n);
+    let both = |label: &str| cell(line, label).and_then(|(n, amount)| Some((n, amount?)));
     let (r, w) = (&mut account.reads, &mut account.writes);
     if line.starts_with("PC ") {
         let rows = [
@@ -295,12 +301,12 @@ fn same(account: &Account, a: &Activity) -> bool {
         .enumerate()
         .all(|(w, d)| {
             let merges = n(Action::BackMerge, w) + n(Action::FrontMerge, w);
-            let count = |v: Option<(u64, Amount)>| v.map(|(n, _)| n);
-            count(d.queued) == Some(n(Action::Queue, w))
-                && count(d.dispatched) == Some(n(Action::Issue, w))
-                && count(d.completed) == Some(n(Action::Complete, w))
-                && count(d.merged) == Some(merges)
-                && d.requeued == Some(n(Action::Requeue, w))
+            let is = |v: Option<(Figure, Figure)>, n| v.is_some_and(|(f, _)| f.agrees(n));
+            is(d.queued, n(Action::Queue, w))
+                && is(d.dispatched, n(Action::Issue, w))
+                && is(d.completed, n(Action::Complete, w))
+                && is(d.merged, merges)
+                && d.requeued.is_some_and(|f| f.agrees(n(Action::Requeue, w)))
         })
 }
 

@@ -71,7 +71,10 @@ impl Gzip {
                 0 => self.at += 1,
                 0x1f => break,
                 _ => {
-                    let text = format!("something that is not gzip follows at byte {}", self.place());
+                    let text = format!(
+                        "something that is not gzip follows at byte {}",
+                        self.place()
+                    );
                     return Err(Fault::Corrupt(text));
                 }
             }
@@ -92,11 +95,9 @@ impl Gzip {
             return Err(Fault::Truncated(text));
         }
         let (in0, out0) = (self.inflate.total_in(), self.inflate.total_out());
-        let status = self.inflate.decompress(
-            &self.buffer[self.at..self.end],
-            out,
-            FlushDecompress::None,
-        );
+        let status =
+            self.inflate
+                .decompress(&self.buffer[self.at..self.end], out, FlushDecompress::None);
         let taken = self.inflate.total_in().wrapping_sub(in0) as usize;
         let given = self.inflate.total_out().wrapping_sub(out0) as usize;
         self.at = (self.at + taken).min(self.end);

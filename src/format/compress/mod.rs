@@ -65,7 +65,8 @@ impl Compression {
     /// Recognises the first bytes. Sources: RFC 1952 §2.3.1; RFC 8878 §3.1.1 and §3.1.2 (skippable frames);
     /// the .xz file format §2.1.1.1; bzip2's `BZh` level and block magic (pi) or end magic (sqrt pi).
     pub(super) fn of(head: &[u8]) -> Compression {
-        let skippable = head.len() >= 4 && head[0] & 0xf0 == 0x50 && head[1..4] == [0x2a, 0x4d, 0x18];
+        let skippable =
+            head.len() >= 4 && head[0] & 0xf0 == 0x50 && head[1..4] == [0x2a, 0x4d, 0x18];
         if head.starts_with(&[0x1f, 0x8b]) {
             Compression::Gzip
         } else if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) || skippable {

@@ -38,9 +38,13 @@ fn classify(tap: &Tap, name: &str, e: &dyn std::fmt::Display) -> Fault {
     }
     let bytes = tap.bytes();
     if tap.at_eof() {
-        Fault::Truncated(format!("the {name} stream ends early, at byte {bytes}: {e}"))
+        Fault::Truncated(format!(
+            "the {name} stream ends early, at byte {bytes}: {e}"
+        ))
     } else {
-        Fault::Corrupt(format!("the {name} stream is damaged before byte {bytes}: {e}"))
+        Fault::Corrupt(format!(
+            "the {name} stream is damaged before byte {bytes}: {e}"
+        ))
     }
 }
 
@@ -68,7 +72,10 @@ impl<R: Read + Send> Decode for Stepwise<R> {
 }
 
 /// xz with any number of streams and padding between them.
-pub(super) fn xz(raw: Rewound, tap: Arc<Tap>) -> Stepwise<lzma_rust2::XzReader<BufReader<Rewound>>> {
+pub(super) fn xz(
+    raw: Rewound,
+    tap: Arc<Tap>,
+) -> Stepwise<lzma_rust2::XzReader<BufReader<Rewound>>> {
     let inner = lzma_rust2::XzReader::new(BufReader::with_capacity(BUFFER, raw), true);
     Stepwise {
         inner,
