@@ -16,12 +16,18 @@ impl Source {
     /// Lines of code before a `#[cfg(test)]` module at the end of the file; none in a file of tests.
     pub fn production(&self) -> impl Iterator<Item = (usize, &str)> {
         let lines = self.code.lines().enumerate().map(|(i, l)| (i + 1, l));
-        let of_tests = self.path.file_stem().is_some_and(|s| s == "tests")
-            || self.path.parent().is_some_and(|p| p.file_name().is_some_and(|n| n == "tests"));
+        let of_tests = self.for_tests();
         let mut lines: Vec<_> = lines.collect();
         let end = lines.windows(2).position(|w| w[0].1.trim() == "#[cfg(test)]" && w[1].1.contains("mod tests {"));
         lines.truncate(if of_tests { 0 } else { end.unwrap_or(lines.len()) });
         lines.into_iter()
+    }
+
+    /// A module that only tests use, by its name.
+    fn for_tests(&self) -> bool {
+        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let dir = self.path.parent().and_then(|p| p.file_name()).unwrap_or_default();
+        stem == "tests" || stem.ends_with("_tests") || stem == "testing" || dir == "tests"
     }
 
     /// The module at the top of the tree that the file belongs to (`lib` and `main` for themselves).
