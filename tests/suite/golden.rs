@@ -9,8 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What is kept of an input: file name behind the input's stem, and the command.
-const OF_RECORDINGS: &[(&str, &[&str])] =
-    &[("stats.txt", &["stats"]), ("stats.json", &["stats", "--json"]), ("check.txt", &["check"])];
+const OF_RECORDINGS: &[(&str, &[&str])] = &[
+    ("stats.txt", &["stats"]),
+    ("stats.json", &["stats", "--json"]),
+    ("check.txt", &["check"]),
+];
 const OF_HARD_CASES: &[(&str, &[&str])] = &[
     ("stats.txt", &["stats"]),
     ("check.txt", &["check"]),
@@ -20,18 +23,29 @@ const OF_HARD_CASES: &[(&str, &[&str])] = &[
 ];
 
 /// Whether expectations are rewritten. Never where a machine judges the change.
-fn blessing() -> bool {
+pub fn blessing() -> bool {
     let bless = std::env::var_os("BLKAN_BLESS").is_some_and(|v| v == "1");
-    assert!(!(bless && std::env::var_os("CI").is_some()), "BLKAN_BLESS is refused where CI is set");
+    assert!(
+        !(bless && std::env::var_os("CI").is_some()),
+        "BLKAN_BLESS is refused where CI is set"
+    );
     bless
 }
 
 /// Each expectation: its file relative to the root, and the command line that makes it.
 fn expectations(c: &Case) -> Vec<(PathBuf, Vec<String>)> {
-    let kept = if c.hard() { OF_HARD_CASES } else { OF_RECORDINGS };
+    let kept = if c.hard() {
+        OF_HARD_CASES
+    } else {
+        OF_RECORDINGS
+    };
     let mut out = Vec::new();
     for (input, _, _) in c.inputs() {
-        let name = input.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = input
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let stem = name.split('.').next().unwrap_or_default().to_string();
         for (suffix, args) in kept {
             let mut all: Vec<String> = args.iter().map(|a| a.to_string()).collect();
@@ -49,7 +63,9 @@ fn output_is_as_expected() {
     for c in cases() {
         for (file, args) in expectations(&c) {
             let r = run(&args);
-            d.check(matches!(r.code, Some(0)), || format!("{args:?}: exit {:?}: {}", r.code, r.err));
+            d.check(matches!(r.code, Some(0)), || {
+                format!("{args:?}: exit {:?}: {}", r.code, r.err)
+            });
             compare(&file, &r.out, bless, &args, &mut d);
         }
     }
@@ -64,8 +80,12 @@ fn compare(file: &Path, got: &[u8], bless: bool, args: &[String], d: &mut Differ
         return;
     }
     match fs::read(&full) {
-        Err(e) => d.check(false, || format!("{}: {e}; BLKAN_BLESS=1 writes it", file.display())),
-        Ok(want) => d.check(want == got, || format!("{}\n{}", file.display(), first_difference(&want, got, args))),
+        Err(e) => d.check(false, || {
+            format!("{}: {e}; BLKAN_BLESS=1 writes it", file.display())
+        }),
+        Ok(want) => d.check(want == got, || {
+            format!("{}\n{}", file.display(), first_difference(&want, got, args))
+        }),
     }
 }
 
@@ -76,7 +96,12 @@ fn first_difference(want: &[u8], got: &[u8], args: &[String]) -> String {
         let (a, b) = (w.next(), g.next());
         if a != b || a.is_none() {
             let cut = |l: Option<&str>| l.unwrap_or("(end)").chars().take(200).collect::<String>();
-            return format!("  blkan {}: line {n}\n  expected {}\n  found    {}", args.join(" "), cut(a), cut(b));
+            return format!(
+                "  blkan {}: line {n}\n  expected {}\n  found    {}",
+                args.join(" "),
+                cut(a),
+                cut(b)
+            );
         }
     }
     String::new()
@@ -84,11 +109,17 @@ fn first_difference(want: &[u8], got: &[u8], args: &[String]) -> String {
 
 #[test]
 fn every_expectation_is_read() {
-    let known: BTreeSet<PathBuf> = cases().iter().flat_map(expectations).map(|(f, _)| root().join(f)).collect();
+    let known: BTreeSet<PathBuf> = cases()
+        .iter()
+        .flat_map(expectations)
+        .map(|(f, _)| root().join(f))
+        .collect();
     let mut d = Differences::default();
     for f in walk(&root().join("fixtures")) {
         if f.parent().is_some_and(|p| p.ends_with("expect")) {
-            d.check(known.contains(&f), || format!("{} is read by no test: remove it", f.display()));
+            d.check(known.contains(&f), || {
+                format!("{} is read by no test: remove it", f.display())
+            });
         }
     }
     d.done();
@@ -101,9 +132,13 @@ fn fixtures_stay_small() {
     for f in walk(&root().join("fixtures")) {
         let n = fs::metadata(&f).map(|m| m.len()).unwrap_or(0);
         sum += n;
-        d.check(n <= 1 << 20, || format!("{}: {n} bytes, more than 1 MiB", f.display()));
+        d.check(n <= 1 << 20, || {
+            format!("{}: {n} bytes, more than 1 MiB", f.display())
+        });
     }
-    d.check(sum <= 20 << 20, || format!("all fixtures: {sum} bytes, more than 20 MiB"));
+    d.check(sum <= 20 << 20, || {
+        format!("all fixtures: {sum} bytes, more than 20 MiB")
+    });
     d.done();
 }
 
@@ -117,7 +152,9 @@ fn every_input_has_an_origin() {
             d.check(own, || format!("{} is not in origin.toml", f.display()));
         }
         for key in ["workload", "licence", "how"] {
-            d.check(c.origin.contains_key(key), || format!("{}: origin.toml has no {key}", c.name));
+            d.check(c.origin.contains_key(key), || {
+                format!("{}: origin.toml has no {key}", c.name)
+            });
         }
     }
     d.done();

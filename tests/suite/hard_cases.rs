@@ -15,11 +15,15 @@ fn hard_cases_have_their_true_values() {
             let path = e["path"].as_str().expect("a path");
             let got = pick(&stats, path);
             if e.get("null").is_some() {
-                d.check(got == Some(Value::Null), || format!("{}: {path} is {got:?}, should be unknown", c.name));
+                d.check(got == Some(Value::Null), || {
+                    format!("{}: {path} is {got:?}, should be unknown", c.name)
+                });
                 continue;
             }
             let ok = got.as_ref().is_some_and(|g| matches(g, &e["value"]));
-            d.check(ok, || format!("{}: {path} is {got:?}, truth {}", c.name, e["value"]));
+            d.check(ok, || {
+                format!("{}: {path} is {got:?}, truth {}", c.name, e["value"])
+            });
         }
     }
     d.done();
@@ -36,8 +40,20 @@ fn matches(got: &Value, want: &toml::Value) -> bool {
 
 #[test]
 fn paths_pick_by_name() {
-    let v: Value = serde_json::from_str(r#"{"devices":[{"dev":"8,0","groups":[{"by":{"rwbs":"R"},"open":2,"lost":3}]}]}"#).expect("JSON");
-    assert_eq!(pick(&v, "devices[8,0].groups[R].open"), Some(Value::from(2)));
-    assert_eq!(pick(&v, "devices[8,0].groups[R].open + devices[8,0].groups[R].lost"), Some(Value::from(5)));
+    let v: Value = serde_json::from_str(
+        r#"{"devices":[{"dev":"8,0","groups":[{"by":{"rwbs":"R"},"open":2,"lost":3}]}]}"#,
+    )
+    .expect("JSON");
+    assert_eq!(
+        pick(&v, "devices[8,0].groups[R].open"),
+        Some(Value::from(2))
+    );
+    assert_eq!(
+        pick(
+            &v,
+            "devices[8,0].groups[R].open + devices[8,0].groups[R].lost"
+        ),
+        Some(Value::from(5))
+    );
     assert_eq!(pick(&v, "devices[9,0].groups[R].open"), None);
 }

@@ -2,6 +2,7 @@
 //! rules. One test binary, so that it links once.
 
 mod architecture;
+mod btt;
 mod cli;
 mod corpus;
 mod cross_format;

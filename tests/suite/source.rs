@@ -18,34 +18,64 @@ impl Source {
         let lines = self.code.lines().enumerate().map(|(i, l)| (i + 1, l));
         let of_tests = self.for_tests();
         let mut lines: Vec<_> = lines.collect();
-        let end = lines.windows(2).position(|w| w[0].1.trim() == "#[cfg(test)]" && w[1].1.contains("mod tests {"));
-        lines.truncate(if of_tests { 0 } else { end.unwrap_or(lines.len()) });
+        let end = lines
+            .windows(2)
+            .position(|w| w[0].1.trim() == "#[cfg(test)]" && w[1].1.contains("mod tests {"));
+        lines.truncate(if of_tests {
+            0
+        } else {
+            end.unwrap_or(lines.len())
+        });
         lines.into_iter()
     }
 
     /// A module that only tests use, by its name.
-    fn for_tests(&self) -> bool {
-        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let dir = self.path.parent().and_then(|p| p.file_name()).unwrap_or_default();
+    pub fn for_tests(&self) -> bool {
+        let stem = self
+            .path
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let dir = self
+            .path
+            .parent()
+            .and_then(|p| p.file_name())
+            .unwrap_or_default();
         stem == "tests" || stem.ends_with("_tests") || stem == "testing" || dir == "tests"
     }
 
     /// The module at the top of the tree that the file belongs to (`lib` and `main` for themselves).
     pub fn module(&self) -> String {
         let below = self.path.strip_prefix("src").expect("a file of src");
-        let first = below.components().next().expect("not empty").as_os_str().to_string_lossy().into_owned();
+        let first = below
+            .components()
+            .next()
+            .expect("not empty")
+            .as_os_str()
+            .to_string_lossy()
+            .into_owned();
         first.trim_end_matches(".rs").to_string()
     }
 }
 
 /// All Rust files below a directory of the repository.
 pub fn sources(dir: &str) -> Vec<Source> {
-    let files = walk(&root().join(dir)).into_iter().filter(|p| p.extension().is_some_and(|e| e == "rs"));
+    let files = walk(&root().join(dir))
+        .into_iter()
+        .filter(|p| p.extension().is_some_and(|e| e == "rs"));
     files
         .map(|p| {
             let text = std::fs::read_to_string(&p).expect("readable source");
-            let path = p.strip_prefix(root()).expect("below the root").to_path_buf();
-            Source { path, code: blank(&text), text }
+            let path = p
+                .strip_prefix(root())
+                .expect("below the root")
+                .to_path_buf();
+            Source {
+                path,
+                code: blank(&text),
+                text,
+            }
         })
         .collect()
 }
@@ -61,7 +91,11 @@ pub fn blank(text: &str) -> String {
             out.push(b[i]);
             i += 1;
         } else {
-            out.extend(b[i..end].iter().map(|c| if *c == '\n' { '\n' } else { ' ' }));
+            out.extend(
+                b[i..end]
+                    .iter()
+                    .map(|c| if *c == '\n' { '\n' } else { ' ' }),
+            );
             i = end;
         }
     }
@@ -106,7 +140,14 @@ fn raw_string(b: &[char], i: usize) -> Option<usize> {
     }
     let mut k = i + hashes + 1;
     while k < b.len() {
-        if b[k] == '"' && b[k + 1..].iter().take(hashes).filter(|c| **c == '#').count() == hashes {
+        if b[k] == '"'
+            && b[k + 1..]
+                .iter()
+                .take(hashes)
+                .filter(|c| **c == '#')
+                .count()
+                == hashes
+        {
             return Some(k + 1 + hashes);
         }
         k += 1;

@@ -26,7 +26,10 @@ pub fn root() -> PathBuf {
 /// The binary, run from the repository's root with an environment that does not change its output.
 pub fn blkan() -> Command {
     let mut c = Command::new(env!("CARGO_BIN_EXE_blkan"));
-    c.current_dir(root()).env_remove("NO_COLOR").env_remove("COLUMNS").stdin(Stdio::null());
+    c.current_dir(root())
+        .env_remove("NO_COLOR")
+        .env_remove("COLUMNS")
+        .stdin(Stdio::null());
     c
 }
 
@@ -38,7 +41,11 @@ pub fn run<S: AsRef<std::ffi::OsStr>>(args: &[S]) -> Run {
 /// Runs a prepared command to the end.
 pub fn finish(c: &mut Command) -> Run {
     let o = c.output().expect("the binary starts");
-    Run { code: o.status.code(), out: o.stdout, err: String::from_utf8_lossy(&o.stderr).into_owned() }
+    Run {
+        code: o.status.code(),
+        out: o.stdout,
+        err: String::from_utf8_lossy(&o.stderr).into_owned(),
+    }
 }
 
 /// Runs `args` on one input and reads the JSON.
@@ -66,13 +73,22 @@ impl Case {
         let list = self.origin["input"].as_array().expect("[[input]]");
         let of = |t: &toml::Value, k: &str| t[k].as_str().expect(k).to_string();
         list.iter()
-            .map(|t| (self.dir.join(of(t, "file")), of(t, "format"), t["lines"].as_integer().expect("lines") as u64))
+            .map(|t| {
+                (
+                    self.dir.join(of(t, "file")),
+                    of(t, "format"),
+                    t["lines"].as_integer().expect("lines") as u64,
+                )
+            })
             .collect()
     }
 
     /// The input of a format.
     pub fn input(&self, format: &str) -> Option<PathBuf> {
-        self.inputs().into_iter().find(|i| i.1 == format).map(|i| i.0)
+        self.inputs()
+            .into_iter()
+            .find(|i| i.1 == format)
+            .map(|i| i.0)
     }
 
     /// Written by hand to be difficult.
@@ -87,20 +103,40 @@ pub fn cases() -> Vec<Case> {
     for format in sorted(&root().join("fixtures")) {
         for dir in sorted(&format) {
             let file = dir.join("origin.toml");
-            let Ok(text) = fs::read_to_string(&file) else { continue };
-            let rel = dir.strip_prefix(root()).expect("below the root").to_path_buf();
-            let name = rel.strip_prefix("fixtures").expect("in fixtures").to_string_lossy().into_owned();
-            let origin = toml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
-            out.push(Case { name, dir: rel, origin });
+            let Ok(text) = fs::read_to_string(&file) else {
+                continue;
+            };
+            let rel = dir
+                .strip_prefix(root())
+                .expect("below the root")
+                .to_path_buf();
+            let name = rel
+                .strip_prefix("fixtures")
+                .expect("in fixtures")
+                .to_string_lossy()
+                .into_owned();
+            let origin =
+                toml::from_str(&text).unwrap_or_else(|e| panic!("{}: {e}", file.display()));
+            out.push(Case {
+                name,
+                dir: rel,
+                origin,
+            });
         }
     }
-    assert!(out.len() > 40, "only {} fixtures: a broken checkout?", out.len());
+    assert!(
+        out.len() > 40,
+        "only {} fixtures: a broken checkout?",
+        out.len()
+    );
     out
 }
 
 /// The entries of a directory, sorted; none if it is no directory.
 pub fn sorted(dir: &Path) -> Vec<PathBuf> {
-    let mut v: Vec<PathBuf> = fs::read_dir(dir).map(|d| d.flatten().map(|e| e.path()).collect()).unwrap_or_default();
+    let mut v: Vec<PathBuf> = fs::read_dir(dir)
+        .map(|d| d.flatten().map(|e| e.path()).collect())
+        .unwrap_or_default();
     v.sort();
     v
 }
@@ -109,7 +145,11 @@ pub fn sorted(dir: &Path) -> Vec<PathBuf> {
 pub fn walk(dir: &Path) -> Vec<PathBuf> {
     let mut out = Vec::new();
     for p in sorted(dir) {
-        if p.is_dir() { out.extend(walk(&p)) } else { out.push(p) }
+        if p.is_dir() {
+            out.extend(walk(&p))
+        } else {
+            out.push(p)
+        }
     }
     out
 }
@@ -128,7 +168,11 @@ pub fn pick(v: &Value, path: &str) -> Option<Value> {
         };
         at = at.get(name)?;
         if let Some(m) = member {
-            at = at.as_array()?.iter().find(|x| named(x, m)).or_else(|| at.get(m.parse::<usize>().ok()?))?;
+            at = at
+                .as_array()?
+                .iter()
+                .find(|x| named(x, m))
+                .or_else(|| at.get(m.parse::<usize>().ok()?))?;
         }
     }
     Some(at.clone())
@@ -137,7 +181,10 @@ pub fn pick(v: &Value, path: &str) -> Option<Value> {
 fn named(x: &Value, name: &str) -> bool {
     let by = |k: &str| x.get(k).and_then(Value::as_str) == Some(name);
     let group = x.get("by").and_then(Value::as_object);
-    by("dev") || by("from") || by("account") || group.is_some_and(|g| g.values().any(|v| v.as_str() == Some(name)))
+    by("dev")
+        || by("from")
+        || by("account")
+        || group.is_some_and(|g| g.values().any(|v| v.as_str() == Some(name)))
 }
 
 /// Whether a JSON number is a known one: integers exactly, others within a billionth (sums are exact; a mean is one
@@ -161,7 +208,13 @@ impl Differences {
     }
 
     pub fn done(self) {
-        let shown = self.0.iter().take(60).cloned().collect::<Vec<_>>().join("\n");
+        let shown = self
+            .0
+            .iter()
+            .take(60)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join("\n");
         assert!(self.0.is_empty(), "{} differences:\n{shown}", self.0.len());
     }
 }

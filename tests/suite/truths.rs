@@ -1,12 +1,14 @@
 //! Numbers known without blkan (origin.toml: awk, fixtures/truth.py, btt, fio) against `stats --json` and `check`.
 
-use super::support::{Case, Differences, cases, json, pick, root, run, same};
+use super::support::{Case, Differences, cases, json, pick, same};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Each recording with what is known of its blkparse text, and our answer.
 fn known() -> Vec<(Case, toml::Table, Value)> {
-    let with_known = cases().into_iter().filter(|c| c.origin.contains_key("known"));
+    let with_known = cases()
+        .into_iter()
+        .filter(|c| c.origin.contains_key("known"));
     let out: Vec<_> = with_known
         .map(|c| {
             let stats = json(&["stats"], &c.input("blkparse").expect("a blkparse text"));
@@ -14,19 +16,27 @@ fn known() -> Vec<(Case, toml::Table, Value)> {
             (c, known, stats)
         })
         .collect();
-    assert!(out.len() >= 20, "only {} recordings with known numbers", out.len());
+    assert!(
+        out.len() >= 20,
+        "only {} recordings with known numbers",
+        out.len()
+    );
     out
 }
 
 /// A number of origin.toml.
 fn number(v: &toml::Value) -> f64 {
-    v.as_float().or_else(|| v.as_integer().map(|i| i as f64)).unwrap_or_else(|| panic!("{v} is no number"))
+    v.as_float()
+        .or_else(|| v.as_integer().map(|i| i as f64))
+        .unwrap_or_else(|| panic!("{v} is no number"))
 }
 
 /// Checks that `got` at `path` is `want`.
 fn expect(d: &mut Differences, case: &str, got: &Value, path: &str, want: f64) {
     let v = pick(got, path);
-    d.check(v.as_ref().is_some_and(|v| same(v, want)), || format!("{case}: {path} is {v:?}, known {want}"));
+    d.check(v.as_ref().is_some_and(|v| same(v, want)), || {
+        format!("{case}: {path} is {v:?}, known {want}")
+    });
 }
 
 #[test]
@@ -36,14 +46,28 @@ fn lines_and_devices_are_those_of_the_file() {
         for (input, format, lines) in c.inputs() {
             let s = json(&["stats"], &input);
             expect(&mut d, &c.name, &s, "inputs[0].lines", lines as f64);
-            d.check(pick(&s, "inputs[0].format") == Some(Value::from(format.as_str())), || format!("{}: {input:?} is no {format}", c.name));
+            d.check(
+                pick(&s, "inputs[0].format") == Some(Value::from(format.as_str())),
+                || format!("{}: {input:?} is no {format}", c.name),
+            );
         }
     }
     for (c, known, s) in known() {
-        let got: Vec<&str> = s["devices"].as_array().expect("devices").iter().filter_map(|x| x["dev"].as_str()).collect();
+        let got: Vec<&str> = s["devices"]
+            .as_array()
+            .expect("devices")
+            .iter()
+            .filter_map(|x| x["dev"].as_str())
+            .collect();
         let mut want: Vec<&str> = known.keys().map(String::as_str).collect();
-        want.sort_by_key(|k| k.split(',').map(|n| n.parse::<u32>().unwrap_or(0)).collect::<Vec<_>>());
-        d.check(got == want, || format!("{}: devices {got:?}, known {want:?}", c.name));
+        want.sort_by_key(|k| {
+            k.split(',')
+                .map(|n| n.parse::<u32>().unwrap_or(0))
+                .collect::<Vec<_>>()
+        });
+        d.check(got == want, || {
+            format!("{}: devices {got:?}, known {want:?}", c.name)
+        });
     }
     d.done();
 }
@@ -55,9 +79,14 @@ fn events_are_those_awk_counts() {
         for (dev, k) in &known {
             let want = serde_json::to_value(&k["events"]).expect("plain numbers");
             let got = pick(&s, &format!("devices[{dev}].events"));
-            d.check(got.as_ref() == Some(&want), || format!("{} {dev}: events {got:?}, known {want}", c.name));
+            d.check(got.as_ref() == Some(&want), || {
+                format!("{} {dev}: events {got:?}, known {want}", c.name)
+            });
             let kind = pick(&s, &format!("devices[{dev}].kind"));
-            d.check(kind == Some(Value::from(k["kind"].as_str().unwrap_or(""))), || format!("{} {dev}: kind {kind:?}", c.name));
+            d.check(
+                kind == Some(Value::from(k["kind"].as_str().unwrap_or(""))),
+                || format!("{} {dev}: kind {kind:?}", c.name),
+            );
         }
     }
     d.done();
@@ -96,29 +125,57 @@ fn accounts_are_those_of_the_reference() {
                 }
                 for (name, n) in a["out"].as_table().expect("entries") {
                     let long = format!("{account}.{name}");
-                    let ours = ENTRIES.iter().find(|e| e.0 == long).unwrap_or_else(|| panic!("{long} has no place")).1;
+                    let ours = ENTRIES
+                        .iter()
+                        .find(|e| e.0 == long)
+                        .unwrap_or_else(|| panic!("{long} has no place"))
+                        .1;
                     expect(&mut d, &c.name, &s, &format!("{at}.out.{ours}"), number(n));
                 }
-                let lost = pick(&s, &format!("{at}.out.lost")).and_then(|v| v.as_u64()).unwrap_or(0);
-                d.check(lost == 0, || format!("{} {dev}: {lost} lost in {account}", c.name));
+                let lost = pick(&s, &format!("{at}.out.lost"))
+                    .and_then(|v| v.as_u64())
+                    .unwrap_or(0);
+                d.check(lost == 0, || {
+                    format!("{} {dev}: {lost} lost in {account}", c.name)
+                });
             }
         }
     }
     d.done();
 }
 
-const COUNTS: &[&str] = &["bios", "merged_bios", "requests", "completed", "failed", "issues", "requeues", "issues_per_rq"];
-const SPANS: &[&str] = &["q2g", "g2i", "i2d", "g2d", "d2d", "d2c", "fd2c", "g2c", "q2c"];
+const COUNTS: &[&str] = &[
+    "bios",
+    "merged_bios",
+    "requests",
+    "completed",
+    "failed",
+    "issues",
+    "requeues",
+    "issues_per_rq",
+];
+const SPANS: &[&str] = &[
+    "q2g", "g2i", "i2d", "g2d", "d2d", "d2c", "fd2c", "g2c", "q2c",
+];
 
 #[test]
 fn groups_are_those_of_the_reference() {
     let mut d = Differences::default();
     for (c, known, s) in known() {
         for (dev, k) in &known {
-            let Some(groups) = k.get("groups").and_then(toml::Value::as_table) else { continue };
+            let Some(groups) = k.get("groups").and_then(toml::Value::as_table) else {
+                continue;
+            };
             let several = empty_kinds(k) > 1;
             for (rwbs, g) in groups {
-                check_group(&mut d, &c.name, &s, &format!("devices[{dev}].groups[{rwbs}]"), g, several);
+                check_group(
+                    &mut d,
+                    &c.name,
+                    &s,
+                    &format!("devices[{dev}].groups[{rwbs}]"),
+                    g,
+                    several,
+                );
             }
         }
     }
@@ -143,7 +200,14 @@ fn empty_kinds(device: &toml::Value) -> usize {
     groups.map_or(0, |t| t.values().filter(|g| empty(g)).count())
 }
 
-fn check_group(d: &mut Differences, case: &str, s: &Value, at: &str, g: &toml::Value, several: bool) {
+fn check_group(
+    d: &mut Differences,
+    case: &str,
+    s: &Value,
+    at: &str,
+    g: &toml::Value,
+    several: bool,
+) {
     for name in COUNTS.iter().filter(|n| g.get(n).is_some()) {
         expect(d, case, s, &format!("{at}.{name}"), number(&g[*name]));
     }
@@ -153,14 +217,22 @@ fn check_group(d: &mut Differences, case: &str, s: &Value, at: &str, g: &toml::V
         match g.get(name) {
             Some(dist) => {
                 for field in fields(g, name, several) {
-                    expect(d, case, s, &format!("{at}.{path}.{field}"), number(&dist[field]));
+                    expect(
+                        d,
+                        case,
+                        s,
+                        &format!("{at}.{path}.{field}"),
+                        number(&dist[field]),
+                    );
                 }
             }
             // Sizes of passthrough commands are not in the reference.
             None if name == "issue_bytes" && number(&g["passthrough"]) > 0.0 => {}
             None => {
                 let v = pick(s, &format!("{at}.{path}"));
-                d.check(v == Some(Value::Null), || format!("{case}: {at}.{path} is {v:?}, the trace has none"));
+                d.check(v == Some(Value::Null), || {
+                    format!("{case}: {at}.{path} is {v:?}, the trace has none")
+                });
             }
         }
     }
@@ -174,16 +246,37 @@ fn flushes_and_merges_are_those_of_the_reference() {
             let at = format!("devices[{dev}]");
             let f = &k["flush"];
             for name in ["bios", "sent", "requeued", "completed"] {
-                expect(&mut d, &c.name, &s, &format!("{at}.flush.{name}"), number(&f[name]));
+                expect(
+                    &mut d,
+                    &c.name,
+                    &s,
+                    &format!("{at}.flush.{name}"),
+                    number(&f[name]),
+                );
             }
             // An empty flush with FUA asks twice on a device without FUA; the reference counts its one end.
-            let twice = k.get("groups").and_then(|g| g.get("FWFSM")).is_some_and(|g| number(&g["issues"]) == 0.0);
+            let twice = k
+                .get("groups")
+                .and_then(|g| g.get("FWFSM"))
+                .is_some_and(|g| number(&g["issues"]) == 0.0);
             if number(&f["completed"]) > 0.0 && !twice {
                 let want = number(&f["served"]) / number(&f["completed"]);
-                expect(&mut d, &c.name, &s, &format!("{at}.flush.steps_per_flush"), want);
+                expect(
+                    &mut d,
+                    &c.name,
+                    &s,
+                    &format!("{at}.flush.steps_per_flush"),
+                    want,
+                );
             }
             if let Some(share) = k.get("merged_share") {
-                expect(&mut d, &c.name, &s, &format!("{at}.merge.share"), number(share));
+                expect(
+                    &mut d,
+                    &c.name,
+                    &s,
+                    &format!("{at}.merge.share"),
+                    number(share),
+                );
             }
         }
     }
@@ -195,23 +288,46 @@ fn flushes_and_merges_are_those_of_the_reference() {
 fn fsync_takes_no_longer_than_fio_saw() {
     let mut seen = 0;
     for (c, known, s) in known() {
-        let Some(fio) = c.origin.get("fio").and_then(|f| f.get("sync_avg_ns")) else { continue };
+        let Some(fio) = c.origin.get("fio").and_then(|f| f.get("sync_avg_ns")) else {
+            continue;
+        };
         let mut best = 0.0f64;
         for (dev, k) in &known {
-            let Some(want) = k.get("empty_flush_q2c_mean_ns") else { continue };
+            let Some(want) = k.get("empty_flush_q2c_mean_ns") else {
+                continue;
+            };
             if empty_kinds(k) > 1 {
                 continue;
             }
-            let v = pick(&s, &format!("devices[{dev}].groups[FWS].bio_latency_ns.q2c.mean"));
+            let v = pick(
+                &s,
+                &format!("devices[{dev}].groups[FWS].bio_latency_ns.q2c.mean"),
+            );
             let got = v.and_then(|v| v.as_f64()).unwrap_or(-1.0);
-            assert!((got - number(want)).abs() < 1.0, "{} {dev}: FWS Q2C {got}, known {want}", c.name);
+            assert!(
+                (got - number(want)).abs() < 1.0,
+                "{} {dev}: FWS Q2C {got}, known {want}",
+                c.name
+            );
             best = best.max(got);
             seen += 1;
         }
-        println!("{}: FWS Q2C {:.2} ms, fio sync {:.2} ms", c.name, best / 1e6, number(fio) / 1e6);
-        assert!(best > 0.0 && best <= number(fio), "{}: {best} ns against fio's {fio} ns", c.name);
+        println!(
+            "{}: FWS Q2C {:.2} ms, fio sync {:.2} ms",
+            c.name,
+            best / 1e6,
+            number(fio) / 1e6
+        );
+        assert!(
+            best > 0.0 && best <= number(fio),
+            "{}: {best} ns against fio's {fio} ns",
+            c.name
+        );
     }
-    assert!(seen >= 3, "only {seen} devices with flushes and fio's figures");
+    assert!(
+        seen >= 3,
+        "only {seen} devices with flushes and fio's figures"
+    );
 }
 
 #[test]
@@ -219,11 +335,22 @@ fn check_agrees_with_the_summary_of_each_text() {
     let mut d = Differences::default();
     for (c, known, _) in known() {
         let r = json(&["check"], &c.input("blkparse").expect("a blkparse text"));
-        d.check(r["verdict"] == "complete", || format!("{}: verdict {} {}", c.name, r["verdict"], r["reasons"]));
-        let rows: Vec<&Value> = r["summary"].as_array().into_iter().flatten().flat_map(|x| x["rows"].as_array().into_iter().flatten()).collect();
-        d.check(rows.len() >= 10 * known.len(), || format!("{}: only {} rows compared", c.name, rows.len()));
+        d.check(r["verdict"] == "complete", || {
+            format!("{}: verdict {} {}", c.name, r["verdict"], r["reasons"])
+        });
+        let rows: Vec<&Value> = r["summary"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .flat_map(|x| x["rows"].as_array().into_iter().flatten())
+            .collect();
+        d.check(rows.len() >= 10 * known.len(), || {
+            format!("{}: only {} rows compared", c.name, rows.len())
+        });
         for row in rows {
-            d.check(row["ok"] == true || row["reason"].is_string(), || format!("{}: {row}", c.name));
+            d.check(row["ok"] == true || row["reason"].is_string(), || {
+                format!("{}: {row}", c.name)
+            });
         }
     }
     d.done();
@@ -250,18 +377,34 @@ fn bpftrace_logs_hold_what_awk_counts() {
     let mut d = Differences::default();
     let mut seen = 0;
     for c in cases() {
-        let (Some(input), Some(known)) = (c.input("bpftrace"), c.origin.get("tracepoints")) else { continue };
+        let (Some(input), Some(known)) = (c.input("bpftrace"), c.origin.get("tracepoints")) else {
+            continue;
+        };
         let s = json(&["stats"], &input);
-        for (dev, k) in known.as_table().expect("devices").iter().filter(|(dev, _)| *dev != "-") {
+        for (dev, k) in known
+            .as_table()
+            .expect("devices")
+            .iter()
+            .filter(|(dev, _)| *dev != "-")
+        {
             let mut want: BTreeMap<(&str, String), i64> = BTreeMap::new();
             for (tracepoint, by) in k.as_table().expect("tracepoints") {
-                let Some((_, letter)) = LETTERS.iter().find(|l| l.0 == tracepoint) else { continue };
+                let Some((_, letter)) = LETTERS.iter().find(|l| l.0 == tracepoint) else {
+                    continue;
+                };
                 for (rwbs, n) in by.as_table().expect("counts") {
-                    *want.entry((letter, rwbs.clone())).or_default() += n.as_integer().expect("a count");
+                    *want.entry((letter, rwbs.clone())).or_default() +=
+                        n.as_integer().expect("a count");
                 }
             }
             for ((letter, rwbs), n) in want {
-                expect(&mut d, &c.name, &s, &format!("devices[{dev}].events.{letter}.{rwbs}"), n as f64);
+                expect(
+                    &mut d,
+                    &c.name,
+                    &s,
+                    &format!("devices[{dev}].events.{letter}.{rwbs}"),
+                    n as f64,
+                );
                 seen += 1;
             }
         }
@@ -275,98 +418,28 @@ fn the_bcc_log_holds_what_awk_counts() {
     let mut d = Differences::default();
     let mut seen = 0;
     for c in cases() {
-        let (Some(input), Some(known)) = (c.input("bcc-trace"), c.origin.get("functions")) else { continue };
+        let (Some(input), Some(known)) = (c.input("bcc-trace"), c.origin.get("functions")) else {
+            continue;
+        };
         let s = json(&["stats"], &input);
         for (tracepoint, by) in known["any"].as_table().expect("functions") {
-            let letter = LETTERS.iter().find(|l| l.0 == tracepoint).expect("a known function").1;
+            let letter = LETTERS
+                .iter()
+                .find(|l| l.0 == tracepoint)
+                .expect("a known function")
+                .1;
             for (rwbs, n) in by.as_table().expect("counts") {
-                expect(&mut d, &c.name, &s, &format!("devices[0].events.{letter}.{rwbs}"), number(n));
+                expect(
+                    &mut d,
+                    &c.name,
+                    &s,
+                    &format!("devices[0].events.{letter}.{rwbs}"),
+                    number(n),
+                );
                 seen += 1;
             }
         }
     }
     assert!(seen >= 4, "only {seen} counts compared");
     d.done();
-}
-
-/// Device (`ALL`, `259,0`) → phase → N, min, avg, max of the tables "Per Device" and "All Devices" of `btt -A`.
-pub fn btt_tables(text: &str) -> BTreeMap<String, BTreeMap<String, [f64; 4]>> {
-    let mut out: BTreeMap<String, BTreeMap<String, [f64; 4]>> = BTreeMap::new();
-    let (mut section, mut phase) = (String::new(), String::new());
-    for line in text.lines() {
-        if line.starts_with("=====") {
-            section = line.trim_matches(['=', ' ']).to_string();
-            continue;
-        }
-        let all = section == "All Devices";
-        if !all && section != "Per Device" {
-            continue;
-        }
-        let joined = line.replace(",  ", ",").replace(", ", ",").replace(['(', ')'], "");
-        let w: Vec<&str> = joined.split_whitespace().collect();
-        if w.len() != 5 {
-            continue;
-        }
-        if w[1] == "MIN" {
-            phase = w[0].to_string();
-            continue;
-        }
-        let n = |i: usize| w[i].parse::<f64>().ok();
-        let (Some(min), Some(avg), Some(max), Some(count)) = (n(1), n(2), n(3), n(4)) else { continue };
-        let (dev, phase) = if all { ("ALL".to_string(), w[0].to_string()) } else { (w[0].to_string(), phase.clone()) };
-        out.entry(dev).or_default().insert(phase, [count, min * 1e9, avg * 1e9, max * 1e9]);
-    }
-    out
-}
-
-/// Compares `stats --btt` with a table of btt: N, min and max to the nanosecond, the mean within its last digit.
-pub fn compare_btt(d: &mut Differences, case: &str, stats: &Value, text: &str) {
-    let table = btt_tables(text);
-    d.check(table.contains_key("ALL") && table.len() >= 2, || format!("{case}: no table of btt"));
-    for (dev, phases) in &table {
-        let rows = stats["btt"]["devices"][dev].as_array().cloned().unwrap_or_default();
-        for (phase, want) in phases {
-            let Some(r) = rows.iter().find(|r| r["phase"] == phase.as_str()) else {
-                d.check(false, || format!("{case} {dev}: no {phase}, btt has {want:?}"));
-                continue;
-            };
-            let got = ["n", "min_ns", "avg_ns", "max_ns"].map(|k| r[k].as_f64().unwrap_or(-1.0));
-            // btt's seconds are printed with nine decimals; avg is rounded there.
-            let ok = got.iter().zip(want).zip([0.0, 0.01, 0.51, 0.01]).all(|((g, w), tol)| (g - w).abs() <= tol + w * 1e-12);
-            d.check(ok, || format!("{case} {dev} {phase}: {got:?}, btt {want:?}"));
-        }
-        for r in rows.iter().filter(|r| r["n"].as_u64() > Some(0)) {
-            let phase = r["phase"].as_str().unwrap_or_default();
-            // btt prints M2D in its table of all devices only.
-            let known = phases.contains_key(phase) || (phase == "M2D" && dev != "ALL");
-            d.check(known, || format!("{case} {dev}: {phase} is not in btt's table"));
-        }
-    }
-    let differences = stats["btt"]["differences"].as_object();
-    d.check(differences.is_some_and(|m| m.is_empty()), || format!("{case}: a clean trace, but {differences:?}"));
-}
-
-#[test]
-fn clean_traces_give_btts_table() {
-    let mut d = Differences::default();
-    let mut seen = 0;
-    for c in cases() {
-        let Some(file) = c.origin.get("btt").and_then(toml::Value::as_str) else { continue };
-        let text = std::fs::read_to_string(root().join(file)).expect("btt's table");
-        let stats = json(&["stats", "--btt"], &c.input("blkparse").expect("a blkparse text"));
-        compare_btt(&mut d, &c.name, &stats, &text);
-        seen += 1;
-    }
-    assert!(seen >= 5, "only {seen} tables compared");
-    d.done();
-}
-
-#[test]
-fn counts_do_not_depend_on_btt_being_asked() {
-    let c = cases().into_iter().find(|c| c.name == "blkparse/cause-mqd").expect("the case");
-    let path = c.input("blkparse").expect("its text").to_string_lossy().into_owned();
-    let mut with: Value = serde_json::from_slice(&run(&["stats", "--json", "--btt", &path]).out).expect("JSON");
-    let without: Value = serde_json::from_slice(&run(&["stats", "--json", &path]).out).expect("JSON");
-    with.as_object_mut().expect("an object").remove("btt");
-    assert_eq!(with, without);
 }
