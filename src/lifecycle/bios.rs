@@ -311,6 +311,9 @@ impl Device {
             return;
         };
         let b = &mut self.pieces[i].bio;
+        if b.sector == NO_SECTOR {
+            b.sector = r.sector;
+        }
         b.parent = r.parent;
         b.parent_dev = r.from;
         if let Some(j) = self.joins.get_mut(&r.from) {

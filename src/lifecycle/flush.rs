@@ -176,22 +176,30 @@ impl Device {
         })
     }
 
-    /// Position of the empty flush that ends: with one flush queue the oldest; with several the oldest that was
-    /// allocated on the flush queue's CPU before that queue's flush was kicked.
+    /// Position of the empty flush that ends. With one flush queue the oldest; with several the oldest that was
+    /// allocated on the flush queue's CPU before that queue's flush was kicked. Where the letters or the sector tell
+    /// more (a flush bio keeps M and A to its end, a dm clone keeps its sector), they decide first.
     fn empty_for(&self, ev: &BlockEvent) -> Option<usize> {
-        if self.empties.is_empty() {
-            return None;
-        }
-        if let (true, Some(b)) = (self.many_flush_queues, &self.burst) {
-            let own = self.empties.iter().position(|i| {
-                let r = &self.rqs[*i].rq;
+        let served = |r: &Request| match (&self.burst, self.many_flush_queues) {
+            (Some(b), true) => {
                 r.cpu == b.issue_cpu && r.g <= b.rq.d_first && b.cpu == ev.cpu
-            });
-            if own.is_some() {
-                return own;
             }
-        }
-        Some(0)
+            _ => true,
+        };
+        let letters = |r: &Request| {
+            r.rwbs.meta() == ev.rwbs.meta() && r.rwbs.readahead() == ev.rwbs.readahead()
+        };
+        let sector = |r: &Request| {
+            r.sector == ev.sector || (r.sector == NO_SECTOR && ev.sector == 0)
+        };
+        let find = |fits: &dyn Fn(&Request) -> bool| {
+            let mut all = self.empties.iter();
+            all.position(|i| fits(&self.rqs[*i].rq))
+        };
+        find(&|r| served(r) && letters(r) && sector(r))
+            .or_else(|| find(&|r| served(r) && letters(r)))
+            .or_else(|| find(&|r| letters(r)))
+            .or_else(|| (!self.empties.is_empty()).then_some(0))
     }
 
     fn end_step<S: Sink>(

@@ -34,6 +34,7 @@ impl Device {
         r.preflush = ev.rwbs.preflush();
         match kind {
             RequestKind::EmptyFlush => {
+                r.sector = self.pieces[root].bio.sector;
                 r.pairing = r.pairing.max(Pairing::FlushOrder);
                 self.empties.push_back(i);
             }

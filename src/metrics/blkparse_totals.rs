@@ -279,8 +279,8 @@ fn compare_row(r: &SummaryRow, t: &DeviceTotals, input_damaged: bool) -> Compare
     let writes = t.cells[Total::Completed as usize][1].count;
     let slip = r.total == Total::PcCompleted && r.write && r.count.shows(writes);
     let (ok, reason) = match (count_ok, kib_ok || whole_ok) {
-        (true, true) if kib_ok => (true, None),
-        (true, true) => (true, Some("this blkparse keeps the parts of a KiB")),
+        (true, true) if whole_ok => (true, None),
+        (true, true) => (true, Some("this blkparse drops the parts of a KiB of each event")),
         (false, _) if slip => (
             true,
             Some("blkparse prints its ordinary writes in this row"),
@@ -292,7 +292,7 @@ fn compare_row(r: &SummaryRow, t: &DeviceTotals, input_damaged: bool) -> Compare
         printed: r.count,
         counted: cell.count,
         printed_kib: r.kib,
-        counted_kib: r.kib.map(|_| cell.kib),
+        counted_kib: r.kib.map(|_| if whole_ok { cell.bytes >> 10 } else { cell.kib }),
         ok,
         reason,
     }
