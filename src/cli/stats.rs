@@ -11,9 +11,9 @@ use clap::Args;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  blkan stats trace.gz                          the numbers of a trace, per device and rwbs
-  blkan stats --by comm,op --dev 259,0 trace.gz who did what on one device
-  blkan stats --every 1s --csv trace.gz > t.csv a row a second")]
+  blkan stats trace.gz                           the numbers of a trace, per device and rwbs
+  blkan stats --by comm,op --dev 259,0 trace.gz  who did what on one device
+  blkan stats --every 1s --csv trace.gz > t.csv  a row a second")]
 pub struct StatsArgs {
     #[command(flatten)]
     input: InputArgs,

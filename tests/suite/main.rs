@@ -1,1 +1,16 @@
+//! The suite: the real binary against recordings, hand-made traces and damaged input, and the source against its own
+//! rules. One test binary, so that it links once.
 
+mod architecture;
+mod btt;
+mod cli;
+mod corpus;
+mod cross_format;
+mod docs;
+mod golden;
+mod hard_cases;
+mod hostile;
+mod laws;
+mod source;
+mod support;
+mod truths;

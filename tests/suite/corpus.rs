@@ -1,0 +1,234 @@
+//! The whole corpus of recordings, where there is one: `$BLKAN_CORPUS` names a directory with `lab/` (our own
+//! recordings, counted without blkan in facts.json) and `public/` (samples of others). Skipped where it is unset.
+
+use super::btt::compare_btt;
+use super::cross_format;
+use super::laws::{line_law, possible};
+use super::support::{Differences, blkan, finish, json, pick, root, sorted, walk};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The corpus; `None` prints that the test is skipped.
+fn corpus(part: &str) -> Option<PathBuf> {
+    let dir = std::env::var_os("BLKAN_CORPUS")
+        .map(|d| root().join(d).join(part))
+        .filter(|d| d.is_dir());
+    if dir.is_none() {
+        println!("SKIPPED: BLKAN_CORPUS is not set, or has no {part}/");
+    }
+    dir
+}
+
+/// Lab recordings: name, blkparse text, facts.
+fn lab() -> Vec<(String, PathBuf, Value)> {
+    let Some(dir) = corpus("lab") else {
+        return Vec::new();
+    };
+    let cases = sorted(&dir)
+        .into_iter()
+        .filter(|d| d.join("blkparse.txt.gz").is_file());
+    let out: Vec<_> = cases
+        .map(|d| {
+            let facts = fs::read_to_string(d.join("facts.json")).expect("facts.json");
+            let name = d
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            (
+                name,
+                d.join("blkparse.txt.gz"),
+                serde_json::from_str(&facts).expect("JSON"),
+            )
+        })
+        .collect();
+    assert!(
+        out.len() > 50,
+        "only {} recordings below {}",
+        out.len(),
+        dir.display()
+    );
+    out
+}
+
+#[test]
+fn lab_counts_are_those_counted_without_blkan() {
+    let mut d = Differences::default();
+    for (name, text, facts) in lab() {
+        let s = json(&["stats"], &text);
+        let known = facts["events"].as_object().expect("events");
+        for (dev, events) in known {
+            let got = pick(&s, &format!("devices[{dev}].events"));
+            d.check(got.as_ref() == Some(events), || {
+                format!("{name} {dev}: {got:?}, known {events}")
+            });
+        }
+        d.check(
+            s["devices"].as_array().map(Vec::len) == Some(known.len()),
+            || format!("{name}: other devices"),
+        );
+        d.check(line_law(&s["inputs"][0]), || {
+            format!("{name}: {}", s["inputs"][0])
+        });
+        possible(&mut d, &name, &s);
+        for (key, want) in facts["issue_bytes_mean"].as_object().into_iter().flatten() {
+            check_mean(&mut d, &name, &s, key, want.as_f64().unwrap_or(-1.0));
+        }
+    }
+    d.done();
+}
+
+/// `259,0 WS` → mean size of issues, rounded in facts.json; grouped there by the letters at D, which are those at G but
+/// for writes whose FUA or PREFLUSH the flush machinery takes off.
+fn check_mean(d: &mut Differences, name: &str, s: &Value, key: &str, want: f64) {
+    let Some((dev, rwbs)) = key.split_once(' ') else {
+        return;
+    };
+    let events = |a: &str| pick(s, &format!("devices[{dev}].events.{a}")).unwrap_or_default();
+    let sequenced = events("G").as_object().is_some_and(|g| {
+        g.keys()
+            .any(|k| k.starts_with("FW") && k != "FWS" || k.starts_with("WF"))
+    });
+    let passthrough = events("G").get(rwbs).is_none();
+    let g = pick(s, &format!("devices[{dev}].groups[{rwbs}]")).unwrap_or_default();
+    let unissued_at_g = g["issues"].as_u64() != events("D")[rwbs].as_u64();
+    if sequenced
+        || passthrough
+        || unissued_at_g
+        || g["latency_ns"]["d2c"]["n"] != g["latency_ns"]["g2c"]["n"]
+    {
+        return;
+    }
+    let got = g["issue_bytes"]["mean"].as_f64().unwrap_or(-1.0);
+    d.check((got - want).abs() <= 0.006, || {
+        format!("{name} {key}: mean issue {got}, known {want}")
+    });
+}
+
+#[test]
+fn lab_accounts_balance_without_losses_and_summaries_agree() {
+    let mut d = Differences::default();
+    for (name, text, _) in lab() {
+        let c = json(&["check"], &text);
+        for dev in c["devices"].as_array().expect("devices") {
+            for a in dev["ledger"].as_array().expect("a ledger") {
+                let lost = a["out"]["lost"].as_u64().unwrap_or(0);
+                d.check(a["balance"] == 0 && lost == 0, || {
+                    format!("{name} {}: {a}", dev["dev"])
+                });
+            }
+        }
+        let summary = c["summary"].as_array().expect("a summary");
+        d.check(!summary.is_empty(), || {
+            format!("{name}: no summary compared")
+        });
+        for row in summary
+            .iter()
+            .flat_map(|x| x["rows"].as_array().into_iter().flatten())
+        {
+            d.check(row["ok"] == true || row["reason"].is_string(), || {
+                format!("{name}: {row}")
+            });
+        }
+    }
+    d.done();
+}
+
+#[test]
+fn lab_logs_tell_what_blktrace_tells() {
+    let mut d = Differences::default();
+    for (name, text, _) in lab() {
+        let log = text.with_file_name("bpf.log.gz");
+        if !log.is_file() {
+            continue;
+        }
+        let traced = cross_format::devices(&text);
+        let of = |p: &Path| -> Vec<cross_format::Seen> {
+            let all = cross_format::events(p, &["Q", "G", "D", "M", "F", "I", "R"]);
+            all.into_iter().filter(|e| traced.contains(&e.1)).collect()
+        };
+        cross_format::compare(&name, &of(&text), &of(&log), &mut d);
+    }
+    d.done();
+}
+
+#[test]
+fn lab_clean_traces_give_btts_table() {
+    let mut d = Differences::default();
+    let texts = lab();
+    let tables = if texts.is_empty() {
+        Vec::new()
+    } else {
+        sorted(&root().join("fixtures/btt"))
+    };
+    for table in tables {
+        let name = table
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let Some((_, text, _)) = texts.iter().find(|t| t.0 == name) else {
+            d.check(false, || format!("{name} is not in the corpus"));
+            continue;
+        };
+        let stats = json(&["stats", "--btt"], text);
+        compare_btt(
+            &mut d,
+            &name,
+            &stats,
+            &fs::read_to_string(&table).expect("btt's table"),
+        );
+    }
+    d.done();
+}
+
+/// Files of `public/` that hold text, by their first bytes once unpacked by blkan itself.
+fn public() -> Vec<PathBuf> {
+    let Some(dir) = corpus("public") else {
+        return Vec::new();
+    };
+    walk(&dir)
+        .into_iter()
+        .filter(|p| p.file_name().is_some_and(|n| n != "README.md"))
+        .collect()
+}
+
+#[test]
+fn public_samples_are_read_or_refused() {
+    let mut d = Differences::default();
+    let (mut read, mut refused) = (0, 0);
+    for p in public() {
+        let r = finish(blkan().args(["stats", "-q", "--json"]).arg(&p));
+        let name = p.display().to_string();
+        d.check(!r.err.contains("panicked"), || format!("{name}: {}", r.err));
+        match r.code {
+            Some(0) => {
+                read += 1;
+                let s: Value = serde_json::from_slice(&r.out).unwrap_or_default();
+                d.check(
+                    s["inputs"]
+                        .as_array()
+                        .is_some_and(|i| i.iter().all(line_law)),
+                    || format!("{name}: {}", s["inputs"]),
+                );
+                possible(&mut d, &name, &s);
+                for dev in s["devices"].as_array().expect("devices") {
+                    for a in dev["ledger"].as_array().expect("a ledger") {
+                        d.check(a["balance"] == 0, || format!("{name} {}: {a}", dev["dev"]));
+                    }
+                }
+            }
+            Some(1) => {
+                refused += 1;
+                let clear = r.err.starts_with("error: ") && r.err.contains("\nhint: ");
+                d.check(clear, || {
+                    format!("{name}: refused without a clear reason: {}", r.err)
+                });
+            }
+            other => d.check(false, || format!("{name}: exit {other:?} {}", r.err)),
+        }
+    }
+    println!("public samples: {read} read, {refused} refused");
+    d.done();
+}
