@@ -87,7 +87,9 @@ pub struct Missing {
 /// Requests (bios on bio-based devices) whose end is not in the trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Shortfall {
-    /// D events (bio-based: Q).
+    /// `requests`, `issues` or `bios`.
+    pub account: &'static str,
+    /// All that came in.
     pub started: u64,
     /// Of these, without an end: given up during the trace.
     pub lost: u64,
@@ -155,8 +157,8 @@ fn finish(inputs: &[Input], devices: &[DeviceFacts<'_>], mut reasons: Vec<Reason
 }
 
 fn judge_classes(devices: &[DeviceFacts<'_>], out: &mut Vec<Reason>) {
-    let plug = |a: &&str| matches!(*a, "P" | "U" | "UT");
-    if devices.iter().all(|d| d.events.keys().all(|a| plug(a))) {
+    let only_plugs = |d: &DeviceFacts<'_>| d.events.keys().all(|a| matches!(*a, "P" | "U" | "UT"));
+    if devices.iter().all(only_plugs) {
         out.push(unusable(
             "no_io",
             "no event of a bio or a request".to_string(),
@@ -245,20 +247,21 @@ fn judge_device(d: &DeviceFacts<'_>, out: &mut Vec<Reason>) {
             care("ledger", text)
         });
     }
-    if let Some(s) = shortfall(d.bio_based, d.ledger)
-        && (s.lost > 0 || (s.open >= 10 && s.share > 0.05))
-    {
-        let what = if d.bio_based { "bios" } else { "issues" };
-        out.push(care(
-            "completions_missing",
-            format!(
-                "{}: {} of {} {what} never completed ({})",
-                d.dev,
-                human_count(s.lost + s.open),
-                human_count(s.started),
-                percent(s.share)
-            ),
-        ));
+    let short = shortfall(d.bio_based, d.ledger);
+    let grave = |s: &&Shortfall| s.lost > 0 || (s.open >= 10 && s.share > 0.05);
+    // The worse of the two tells enough.
+    let worst = short
+        .iter()
+        .filter(grave)
+        .max_by(|a, b| a.share.total_cmp(&b.share));
+    if let Some(s) = worst {
+        let (without, started) = (human_count(s.lost + s.open), human_count(s.started));
+        let share = percent(s.share);
+        let text = format!(
+            "{}: {without} of {started} {} never completed ({share})",
+            d.dev, s.account
+        );
+        out.push(care("completions_missing", text));
     } else if d.losses.completions_missing > 0 {
         let n = some(d.losses.completions_missing, "completion", "completions");
         out.push(care(
@@ -298,14 +301,27 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// What never ended, from the account of issues (bio-based devices: of bios). `None` if nothing was started.
-pub fn shortfall(bio_based: bool, ledger: &[AccountRow]) -> Option<Shortfall> {
-    let name = if bio_based { "bios" } else { "issues" };
-    let a = ledger.iter().find(|a| a.account == name)?;
+/// What never ended, by the accounts of requests and of issues (bio-based devices: of bios). Requests cover the ends of
+/// empty flushes, which are never issued; issues cover device flushes and passthrough, which are never allocated.
+pub fn shortfall(bio_based: bool, ledger: &[AccountRow]) -> Vec<Shortfall> {
+    let names: &[&str] = if bio_based {
+        &["bios"]
+    } else {
+        &["requests", "issues"]
+    };
+    let accounts = names
+        .iter()
+        .filter_map(|n| ledger.iter().find(|a| a.account == *n));
+    accounts.filter_map(short).collect()
+}
+
+fn short(a: &AccountRow) -> Option<Shortfall> {
     let started: u64 = a.r#in.values().sum();
     let out = |k: &str| a.out.get(k).copied().unwrap_or(0);
-    let (lost, open) = (out("lost"), out("open"));
+    // `waiting` are bios that were open when the trace ended.
+    let (lost, open) = (out("lost"), out("open") + out("waiting"));
     (started > 0).then(|| Shortfall {
+        account: a.account,
         started,
         lost,
         open,
@@ -399,7 +415,7 @@ pub struct CheckDevice {
     /// Losses and odd sequences.
     pub losses: Losses,
     /// What never ended.
-    pub shortfall: Option<Shortfall>,
+    pub shortfall: Vec<Shortfall>,
 }
 
 impl CheckDevice {

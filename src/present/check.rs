@@ -6,7 +6,7 @@ use super::stats::{input_line, remark};
 use super::table::{ABSENT, Table, cut, flow};
 use super::{Style, WIDTH};
 use crate::metrics::blkparse_totals::{ComparedRow, Comparison, Scaled};
-use crate::metrics::quality::{CheckDevice, CheckInput, CheckReport, Verdict, percent};
+use crate::metrics::quality::{CheckDevice, CheckInput, CheckReport, Shortfall, Verdict, percent};
 use crate::units::{human_count, human_ns};
 use std::collections::BTreeMap;
 
@@ -177,43 +177,36 @@ fn device(d: &CheckDevice, r: &CheckReport, style: &Style, out: &mut String) {
 }
 
 fn completions(d: &CheckDevice, r: &CheckReport) -> Vec<String> {
-    let Some(s) = &d.shortfall else {
-        return Vec::new();
-    };
-    let what = if d.kind == "bio" {
-        "submitted bios"
-    } else {
-        "issues"
-    };
-    let end = if d.kind == "bio" {
-        "completed"
-    } else {
-        "completed or was taken back"
-    };
-    let without = s.lost + s.open;
-    if without == 0 {
-        return vec![format!(
-            "each of the {} {what} {end}",
-            human_count(s.started)
-        )];
-    }
-    let mut parts = vec![format!(
-        "{} of {} {what} have no end in the trace ({}): {} lost, {} open at the end",
-        human_count(without),
-        human_count(s.started),
-        percent(s.share),
-        human_count(s.lost),
-        human_count(s.open)
-    )];
-    if r.completions_may_vanish && s.share > 0.01 {
+    let mut parts: Vec<String> = d.shortfall.iter().map(completion).collect();
+    if r.completions_may_vanish && d.shortfall.iter().any(|s| s.share > 0.01) {
         parts.push(
             "bpftrace runs no program for an interrupt that comes inside another one: completions vanish unmarked, \
              \"unfinished\" is then an artefact and latencies are a sample"
                 .to_string(),
         );
-        parts.push("record with blktrace for complete ones".to_string());
+        parts.push("blktrace records them all".to_string());
     }
     parts
+}
+
+fn completion(s: &Shortfall) -> String {
+    let started = human_count(s.started);
+    if s.lost + s.open == 0 {
+        let or_not = if s.account == "issues" {
+            " or was taken back"
+        } else {
+            ""
+        };
+        return format!("each of {started} {} ended{or_not}", s.account);
+    }
+    format!(
+        "{} of {started} {} have no end in the trace ({}): {} lost, {} open",
+        human_count(s.lost + s.open),
+        s.account,
+        percent(s.share),
+        human_count(s.lost),
+        human_count(s.open)
+    )
 }
 
 fn scaled(s: Scaled, size: bool) -> String {

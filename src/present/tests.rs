@@ -339,10 +339,10 @@ sda (8,0)
   events       Q 100 · G 60 · D 60 · C 50
   bios         Q 100 + X 2 = G 60 + M 42  balances
   issues       D 60 ≠ C 50 + lost 7 + open 1  (off by 2)  does not balance
-  completions  8 of 60 issues have no end in the trace (13.3 %): 7 lost, 1 open at the end
+  completions  8 of 60 issues have no end in the trace (13.3 %): 7 lost, 1 open
                bpftrace runs no program for an interrupt that comes inside another one: completions
                vanish unmarked, \"unfinished\" is then an artefact and latencies are a sample
-               record with blktrace for complete ones
+               blktrace records them all
   oddities     same sector overlap 3
 
 blkparse's own summary · 2 numbers compared: 1 differs
