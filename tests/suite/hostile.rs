@@ -94,7 +94,7 @@ fn places_that_cannot_be_read_are_named() {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        fs::set_permissions(&path, fs::Permissions::from_mode(0)).expect("permissions");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).expect("permissions");
         if fs::File::open(&path).is_ok() {
             println!("SKIPPED the unreadable file: this user reads everything");
             return;
