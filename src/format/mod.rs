@@ -23,7 +23,6 @@ pub use open::{ReadOptions, Trace, unpack};
 pub use queue::{Snapshot, parse_queue};
 pub use report::{Defect, DefectCount, ImportReport, SkipRule};
 
-
 use crate::event::{BlockEvent, CommId, CommTable, DevId, Fields};
 use std::collections::BTreeMap;
 

@@ -2,6 +2,8 @@
 
 use super::device::{Cx, Device, Item, PendingRemap, Piece, Place, is_discard};
 use super::slab::{Idx, NIL};
+use super::stamps::*;
+use super::summary::*;
 use super::types::*;
 use crate::event::{BlockEvent, DevId, NO_SECTOR};
 use crate::units::Nanos;

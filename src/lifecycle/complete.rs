@@ -3,6 +3,7 @@
 use super::device::{Cx, Device, Place, Rq, State, is_flush_bio};
 use super::flush::outcome_of;
 use super::slab::{Idx, NIL};
+use super::stamps::*;
 use super::types::*;
 use crate::event::{Action, BlockEvent, Op};
 
@@ -67,11 +68,10 @@ impl Device {
     }
 
     fn on_data_complete<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
-        if ev.error == EAGAIN || self.n.request_events == 0 {
-            if let Some(i) = self.find_ended(ev) {
-                self.end_alone(i, ev, cx);
-                return;
-            }
+        let bio = ev.error == EAGAIN || self.n.request_events == 0;
+        if let Some(i) = bio.then(|| self.find_ended(ev)).flatten() {
+            self.end_alone(i, ev, cx);
+            return;
         }
         if let Some(i) = self.find_issued(ev, cx) {
             self.complete_data(i, ev, cx);

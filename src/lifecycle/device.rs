@@ -2,6 +2,8 @@
 
 use super::ledger::Counts;
 use super::slab::{Idx, NIL, SectorIndex, Slab};
+use super::stamps::*;
+use super::summary::*;
 use super::types::*;
 use crate::event::{BlockEvent, DevId, NO_SECTOR, Rwbs};
 use crate::units::Nanos;

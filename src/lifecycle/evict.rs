@@ -3,6 +3,8 @@
 use super::device::{Cx, Device, Item, Place, State};
 use super::ledger::OpenCounts;
 use super::slab::{Idx, NIL};
+use super::stamps::*;
+use super::summary::*;
 use super::types::*;
 
 /// Open bios and requests a device may have; beyond, the oldest are given up. No device has as many in flight (the

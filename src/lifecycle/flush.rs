@@ -6,6 +6,7 @@
 
 use super::device::{Burst, Cx, Device, State};
 use super::slab::Idx;
+use super::stamps::*;
 use super::types::*;
 use crate::event::{BlockEvent, NO_CPU, NO_SECTOR};
 
@@ -186,17 +187,14 @@ impl Device {
     /// more (a flush bio keeps M and A to its end, a dm clone keeps its sector), they decide first.
     fn empty_for(&self, ev: &BlockEvent) -> Option<usize> {
         let served = |r: &Request| match (&self.burst, self.many_flush_queues) {
-            (Some(b), true) => {
-                r.cpu == b.issue_cpu && r.g <= b.rq.d_first && b.cpu == ev.cpu
-            }
+            (Some(b), true) => r.cpu == b.issue_cpu && r.g <= b.rq.d_first && b.cpu == ev.cpu,
             _ => true,
         };
         let letters = |r: &Request| {
             r.rwbs.meta() == ev.rwbs.meta() && r.rwbs.readahead() == ev.rwbs.readahead()
         };
-        let sector = |r: &Request| {
-            r.sector == ev.sector || (r.sector == NO_SECTOR && ev.sector == 0)
-        };
+        let sector =
+            |r: &Request| r.sector == ev.sector || (r.sector == NO_SECTOR && ev.sector == 0);
         let find = |fits: &dyn Fn(&Request) -> bool| {
             let mut all = self.empties.iter();
             all.position(|i| fits(&self.rqs[*i].rq))

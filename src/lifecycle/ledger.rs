@@ -3,7 +3,7 @@
 //! Each account sets raw event counts against what the tracker made of the events, so a non-zero balance means that
 //! an event was handled twice or not at all.
 
-use super::types::Account;
+use super::summary::Account;
 
 /// Counters of one device.
 #[derive(Clone, Debug, Default)]

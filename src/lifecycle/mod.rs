@@ -13,10 +13,14 @@ mod ledger;
 mod merge;
 mod requests;
 mod slab;
+mod stamps;
+mod summary;
 #[cfg(test)]
 mod tests;
 mod tracker;
 mod types;
 
+pub use stamps::*;
+pub use summary::*;
 pub use tracker::{Tracker, TrackerReport};
 pub use types::*;

@@ -2,6 +2,7 @@
 
 use super::device::{Cx, Device, Rq, State, is_discard, is_flush_bio};
 use super::slab::{Idx, NIL};
+use super::stamps::*;
 use super::types::*;
 use crate::event::{BlockEvent, NO_SECTOR, Op};
 
@@ -55,7 +56,8 @@ impl Device {
             // Neither goes through a scheduler on the kernels checked; the D opens them.
             return;
         }
-        let i = match self.find_to_issue(ev) {
+        let found = self.find_to_insert(ev).or_else(|| self.find_to_issue(ev));
+        let i = match found {
             Some(i) => i,
             None => self.unseen_rq(ev, cx),
         };
@@ -89,6 +91,14 @@ impl Device {
             self.index_rq(i, true);
         }
         i
+    }
+
+    /// Among requests of the same range, the oldest not inserted yet.
+    fn find_to_insert(&self, ev: &BlockEvent) -> Option<Idx> {
+        self.by_start.at(ev.sector).find(|i| {
+            let r = &self.rqs[*i];
+            r.state == State::Waiting && r.remaining == ev.bytes && !r.rq.i.is_some()
+        })
     }
 
     /// The request the driver does not have yet that an I, D or R shows: same length first, then the nearest shorter

@@ -2,6 +2,7 @@
 
 use super::device::{Cx, Device, Ids};
 use super::evict::OPEN_ITEMS;
+use super::summary::*;
 use super::types::*;
 use crate::event::{Action, BlockEvent, Coverage, DevId, Fields, Op};
 use crate::units::Nanos;
@@ -63,16 +64,8 @@ impl Tracker {
     /// Takes the next event; tells `sink` what it closes.
     pub fn observe<S: Sink>(&mut self, ev: &BlockEvent, sink: &mut S) {
         self.coverage.note(ev.action);
-        match &mut self.span {
-            None => self.span = Some((ev.time, ev.time)),
-            Some((from, to)) => {
-                if ev.time < *to {
-                    self.went_back += 1;
-                }
-                *from = (*from).min(ev.time);
-                *to = (*to).max(ev.time);
-            }
-        }
+        let back = self.widen_span(ev.time);
+        self.went_back += u64::from(back);
         sink.event(ev);
         match ev.action {
             Action::Plug | Action::Unplug | Action::UnplugTimer => {
@@ -94,6 +87,9 @@ impl Tracker {
             lossy: self.lossy,
             plugs: self.plugs,
         };
+        if back {
+            self.devices[d].anomaly(AnomalyKind::TimeWentBack);
+        }
         handle(&mut self.devices[d], ev, parent, &mut cx);
         self.until_sweep -= 1;
         if self.until_sweep == 0 {
@@ -103,6 +99,15 @@ impl Tracker {
                 d.bound(limit, &mut cx);
             }
         }
+    }
+
+    /// True if an event is older than one before it.
+    fn widen_span(&mut self, time: Nanos) -> bool {
+        let (from, to) = self.span.get_or_insert((time, time));
+        let back = time < *to;
+        *from = (*from).min(time);
+        *to = (*to).max(time);
+        back
     }
 
     fn device(&mut self, dev: DevId) -> Option<usize> {

@@ -1,67 +1,8 @@
-//! What comes out of the tracker: bios, requests, merges, flush steps, and the ledger.
+//! What comes out of the tracker: bios, requests, merges, flush steps.
 
+use super::stamps::{Span, Stamp};
 use crate::event::{BlockEvent, CommId, DevId, Rwbs};
 use crate::units::Nanos;
-
-/// A time that may be unknown, in eight bytes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Stamp(i64);
-
-impl Stamp {
-    /// Not seen.
-    pub const NONE: Stamp = Stamp(i64::MIN);
-
-    /// Seen at `t`.
-    #[inline]
-    pub fn at(t: Nanos) -> Stamp {
-        Stamp(t.0)
-    }
-
-    /// The time, if seen.
-    #[inline]
-    pub fn get(self) -> Option<Nanos> {
-        (self.0 != i64::MIN).then_some(Nanos(self.0))
-    }
-
-    /// Whether seen.
-    #[inline]
-    pub fn is_some(self) -> bool {
-        self.0 != i64::MIN
-    }
-
-    /// Keeps the first time given.
-    #[inline]
-    pub fn first(&mut self, t: Nanos) {
-        if self.0 == i64::MIN {
-            self.0 = t.0;
-        }
-    }
-
-    /// The earlier of two, of which either may be unknown.
-    #[inline]
-    pub fn earlier(self, o: Stamp) -> Stamp {
-        match (self.is_some(), o.is_some()) {
-            (true, true) => Stamp(self.0.min(o.0)),
-            (true, false) => self,
-            _ => o,
-        }
-    }
-
-    /// `end - self`, if both are seen. Negative when clocks of two CPUs disagree: the caller counts and drops those.
-    #[inline]
-    pub fn to(self, end: Stamp) -> Option<i64> {
-        (self.is_some() && end.is_some()).then(|| end.0.saturating_sub(self.0))
-    }
-}
-
-impl std::fmt::Debug for Stamp {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.get() {
-            Some(t) => write!(f, "{t}"),
-            None => write!(f, "-"),
-        }
-    }
-}
 
 /// How sure a request is about the events it was made of. Ordered from sure to unsure; a request keeps the least sure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -354,59 +295,6 @@ pub struct Request {
     pub pairing: Pairing,
 }
 
-/// A span of a request's or a bio's life, as btt names them plus four of our own (docs/metrics.md).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Span {
-    /// Q to G.
-    Q2G,
-    /// G to first I.
-    G2I,
-    /// First I to last D.
-    I2D,
-    /// G to last D.
-    G2D,
-    /// First to last D, of requests issued more than once.
-    D2D,
-    /// Last D to the first C with data.
-    D2C,
-    /// First D to the first C with data of the last issue: D2D + D2C.
-    FD2C,
-    /// G to last C.
-    G2C,
-    /// Q to last C.
-    Q2C,
-}
-
-impl Span {
-    /// All spans of a request, in the order of a request's life.
-    pub const REQUEST: [Span; 9] = [
-        Span::Q2G,
-        Span::G2I,
-        Span::I2D,
-        Span::G2D,
-        Span::D2D,
-        Span::D2C,
-        Span::FD2C,
-        Span::G2C,
-        Span::Q2C,
-    ];
-
-    /// `Q2G` for tables.
-    pub fn name(self) -> &'static str {
-        match self {
-            Span::Q2G => "Q2G",
-            Span::G2I => "G2I",
-            Span::I2D => "I2D",
-            Span::G2D => "G2D",
-            Span::D2D => "D2D",
-            Span::D2C => "D2C",
-            Span::FD2C => "FD2C",
-            Span::G2C => "G2C",
-            Span::Q2C => "Q2C",
-        }
-    }
-}
-
 impl Request {
     /// A span in ns; `None` if one of its ends was not seen (D2D also if issued only once). May be negative where the
     /// clocks of two CPUs disagree.
@@ -496,60 +384,6 @@ impl AnomalyKind {
             AnomalyKind::TimeWentBack => "time_went_back",
         }
     }
-}
-
-/// One equation of the ledger: everything that came in went somewhere.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Account {
-    /// `bios`, `requests` or `issues`.
-    pub name: &'static str,
-    /// What came in, by name.
-    pub inn: Vec<(&'static str, u64)>,
-    /// Where it went, by name.
-    pub out: Vec<(&'static str, u64)>,
-}
-
-impl Account {
-    /// In minus out; 0 when every event was explained.
-    pub fn balance(&self) -> i64 {
-        let sum = |v: &[(&'static str, u64)]| v.iter().map(|e| e.1 as i64).sum::<i64>();
-        sum(&self.inn) - sum(&self.out)
-    }
-
-    /// One entry; 0 if not there.
-    pub fn out_entry(&self, name: &str) -> u64 {
-        self.out.iter().find(|e| e.0 == name).map_or(0, |e| e.1)
-    }
-}
-
-/// Bios mapped from one device to another, and how many of them found their parent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RemapJoin {
-    /// Upper device.
-    pub from: DevId,
-    /// A events.
-    pub events: u64,
-    /// Bios of this device whose parent bio is known.
-    pub joined: u64,
-    /// Bios of this device that came by such an A, with the parent bio unknown (not traced, or not live).
-    pub unjoined: u64,
-}
-
-/// What the tracker knows of a device at the end.
-#[derive(Clone, Debug)]
-pub struct DeviceSummary {
-    /// Device.
-    pub dev: DevId,
-    /// dm, md, multipath head: bios complete here without requests.
-    pub bio_based: bool,
-    /// bios, requests, issues.
-    pub ledger: [Account; 3],
-    /// Odd sequences met.
-    pub anomalies: Vec<(AnomalyKind, u64)>,
-    /// Requests and bios given up because their completion never came.
-    pub completions_missing: u64,
-    /// Joins with upper devices.
-    pub remaps: Vec<RemapJoin>,
 }
 
 /// Where the tracker's results go. Calls come in the order of the events that cause them. Every default does nothing.

@@ -280,7 +280,10 @@ fn compare_row(r: &SummaryRow, t: &DeviceTotals, input_damaged: bool) -> Compare
     let slip = r.total == Total::PcCompleted && r.write && r.count.shows(writes);
     let (ok, reason) = match (count_ok, kib_ok || whole_ok) {
         (true, true) if whole_ok => (true, None),
-        (true, true) => (true, Some("this blkparse drops the parts of a KiB of each event")),
+        (true, true) => (
+            true,
+            Some("this blkparse drops the parts of a KiB of each event"),
+        ),
         (false, _) if slip => (
             true,
             Some("blkparse prints its ordinary writes in this row"),
@@ -292,7 +295,9 @@ fn compare_row(r: &SummaryRow, t: &DeviceTotals, input_damaged: bool) -> Compare
         printed: r.count,
         counted: cell.count,
         printed_kib: r.kib,
-        counted_kib: r.kib.map(|_| if whole_ok { cell.bytes >> 10 } else { cell.kib }),
+        counted_kib: r
+            .kib
+            .map(|_| if whole_ok { cell.bytes >> 10 } else { cell.kib }),
         ok,
         reason,
     }
