@@ -228,7 +228,7 @@ fn mark_passthrough(raw: &Raw<'_>, e: &mut BlockEvent) {
     }
     let no_sectors = match raw.nr {
         Some(n) => n.mag == 0,
-        None => e.bytes % 512 != 0,
+        None => !e.bytes.is_multiple_of(512),
     };
     let at_none = raw.sector.is_some() && (e.sector == 0 || e.sector == NO_SECTOR);
     let issued = no_sectors && e.bytes > 0 && at_none;

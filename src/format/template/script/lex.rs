@@ -90,10 +90,10 @@ fn number_value(s: &str) -> u64 {
     if let Some(h) = s.strip_prefix("0x").or_else(|| s.strip_prefix("0X")) {
         return u64::from_str_radix(h, 16).unwrap_or(u64::MAX);
     }
-    if let Some((m, e)) = s.split_once(['e', 'E']) {
-        if let (Ok(m), Ok(e)) = (m.parse::<u64>(), e.parse::<u32>()) {
-            return m.saturating_mul(10u64.saturating_pow(e));
-        }
+    if let Some((m, e)) = s.split_once(['e', 'E'])
+        && let (Ok(m), Ok(e)) = (m.parse::<u64>(), e.parse::<u32>())
+    {
+        return m.saturating_mul(10u64.saturating_pow(e));
     }
     let digits: String = s.chars().take_while(char::is_ascii_digit).collect();
     digits.parse().unwrap_or(u64::MAX)

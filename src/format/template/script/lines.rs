@@ -215,7 +215,8 @@ fn notes(events: &[Pattern], unknown: &BTreeSet<String>) -> Vec<String> {
         for p in events {
             let plug = matches!(p.meaning, Meaning::Fixed(a) if a.is_plug());
             let fixed_dev = i == 0 && p.dev.is_some();
-            if !p.has(fields) && !fixed_dev && !(plug && i < 4) && !(i == 2 && of_split(p)) {
+            let needless = fixed_dev || (plug && i < 4) || (i == 2 && of_split(p));
+            if !(needless || p.has(fields)) {
                 without.insert(&p.origin, ());
             }
         }
