@@ -184,8 +184,11 @@ fn check_counts_the_completions_a_log_lacks() {
                 .as_array()
                 .and_then(|l| l.iter().find(|x| x["dev"] == dev["dev"]));
             let gone = there.map_or(0, |x| {
-                x["shortfall"]["lost"].as_u64().unwrap_or(0)
-                    + x["shortfall"]["open"].as_u64().unwrap_or(0)
+                let rows = x["shortfall"].as_array().expect("a row an account");
+                let issues = rows.iter().find(|r| r["account"] == "issues");
+                issues.map_or(0, |r| {
+                    r["lost"].as_u64().unwrap_or(0) + r["open"].as_u64().unwrap_or(0)
+                })
             });
             let in_log = events(&bpf, &["C"])
                 .iter()

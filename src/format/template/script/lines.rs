@@ -214,9 +214,9 @@ fn notes(events: &[Pattern], unknown: &BTreeSet<String>) -> Vec<String> {
         let mut without: BTreeMap<&str, ()> = BTreeMap::new();
         for p in events {
             let plug = matches!(p.meaning, Meaning::Fixed(a) if a.is_plug());
-            let known = p.has(fields) || (i == 0 && p.dev.is_some());
-            let needless = (plug && i < 4) || (i == 2 && of_split(p));
-            if !known && !needless {
+            let fixed_dev = i == 0 && p.dev.is_some();
+            let needless = fixed_dev || (plug && i < 4) || (i == 2 && of_split(p));
+            if !(needless || p.has(fields)) {
                 without.insert(&p.origin, ());
             }
         }
