@@ -212,13 +212,10 @@ impl Seen {
         };
         let devs: Vec<String> = self.devs.iter().map(DevId::to_string).collect();
         let (a, b) = (Nanos(a), Nanos(b));
-        Err(Error::new(
-            Kind::Format,
-            format!(
-                "none of {} events is of the given devices and times",
-                self.left
-            ),
-        )
+        Err(Error::usage(format!(
+            "none of {} events is of the given devices and times",
+            self.left
+        ))
         .hint(format!(
             "the trace holds devices {} and times from {a} to {b} s",
             devs.join(" ")

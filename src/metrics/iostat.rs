@@ -20,8 +20,6 @@ struct Class {
     /// Σ of the time between getrq and completion, ns.
     time: u128,
     timed: u64,
-    /// Of these, from the first issue for want of a getrq.
-    from_issue: u64,
 }
 
 /// Sums of reads, writes, discards, flushes.
@@ -64,12 +62,14 @@ impl Section for IostatSum {
         let c = &mut self.class[at];
         c.ios += 1;
         c.bytes += u128::from(r.bytes);
-        let since_getrq = r.span(Span::G2C);
-        let time = since_getrq.or_else(|| r.d_first.to(r.c));
+        // A device flush has no getrq; its life begins at its first issue.
+        let time = match at {
+            FLUSH => r.d_first.to(r.c),
+            _ => r.span(Span::G2C),
+        };
         if let Some(ns) = time.and_then(|t| u64::try_from(t).ok()) {
             c.time += u128::from(ns);
             c.timed += 1;
-            c.from_issue += u64::from(since_getrq.is_none());
         }
     }
 
@@ -143,24 +143,24 @@ impl Finish<'_> {
         let c = self.sum.class[at];
         let v =
             (c.timed > 0 && self.blind().is_none()).then(|| c.time as f64 / 1e6 / c.timed as f64);
-        if v.is_some() && at != FLUSH && c.from_issue > 0 {
-            why.note(
-                field,
-                format!(
-                    "{} of {} requests are timed from their first issue: no getrq was seen for them",
-                    c.from_issue, c.timed
-                ),
-            );
-        }
         why.keep(field, v, || match self.blind() {
             Some(r) => r,
             None if c.ios == 0 => Self::none(at),
-            None => "no completed request shows both its start and its end".to_string(),
+            None => self.untimed(),
         })
     }
 
+    /// Why requests completed but no await is known.
+    fn untimed(&self) -> String {
+        let told = "no completed request shows both its allocation and its end".to_string();
+        self.cx.missing(Action::GetRq).unwrap_or(told)
+    }
+
     fn queue(&self, field: &str, why: &mut Why) -> Option<f64> {
-        let reason = self.no_rate();
+        let all = self.sum.class.iter();
+        let (ios, timed) = all.fold((0, 0), |(a, b), c| (a + c.ios, b + c.timed));
+        let untimed = || (ios > 0 && timed == 0).then(|| self.untimed());
+        let reason = self.no_rate().or_else(untimed);
         let v = reason.is_none().then(|| {
             let time: u128 = self.sum.class.iter().map(|c| c.time).sum();
             time as f64 / self.cx.span_ns as f64

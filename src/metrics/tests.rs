@@ -216,14 +216,15 @@ fn negative_spans_are_counted_and_left_out() {
 }
 
 #[test]
-fn without_getrq_await_is_measured_from_the_issue_and_says_so() {
+fn without_getrq_await_is_unknown() {
     let mut d = Drive::new(CollectorOptions::default());
     d.event(ev(0, Issue, "R", 8, 4096));
     d.event(ev(1_000_000, Complete, "R", 8, 4096));
     d.c.request(&rq(RequestKind::Io, "R", 4096, [-1, -1, -1, 0, 1_000_000]));
     let r = d.finish();
-    assert_eq!(r.devices[0].iostat.r_await_ms, Some(1.0));
-    assert!(r.why["/devices/0/iostat/r_await_ms"].contains("first issue"));
+    assert_eq!(r.devices[0].iostat.r_await_ms, None);
+    assert!(r.why["/devices/0/iostat/r_await_ms"].contains("getrq"));
+    assert_eq!(r.devices[0].iostat.aqu_sz, None);
 }
 
 #[test]

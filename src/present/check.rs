@@ -125,6 +125,11 @@ fn input(c: &CheckInput, style: &Style, out: &mut String) {
         parts.push(d.remedy.to_string());
         flow(&cut(d.kind, 12), &parts, style, out);
     }
+    losses(c, style, out);
+}
+
+fn losses(c: &CheckInput, style: &Style, out: &mut String) {
+    let i = &c.input;
     let lost = match i.lost_events {
         None => "this recorder does not say whether it lost events".to_string(),
         Some(0) => "the recorder lost no events".to_string(),

@@ -229,6 +229,35 @@ btt · per bio, by btt's rules, in seconds
     assert!(got.ends_with(want), "{got}");
 }
 
+fn compared_rows() -> Vec<ComparedRow> {
+    vec![
+        ComparedRow {
+            row: "Writes Queued",
+            printed: Scaled {
+                value: 101,
+                unit: 1,
+            },
+            counted: 100,
+            printed_kib: Some(Scaled {
+                value: 1969,
+                unit: 1000,
+            }),
+            counted_kib: Some(1_969_212),
+            ok: false,
+            reason: Some("blkparse counted lines that are damaged or cut off in this file"),
+        },
+        ComparedRow {
+            row: "Reads Queued",
+            printed: Scaled { value: 0, unit: 1 },
+            counted: 0,
+            printed_kib: None,
+            counted_kib: None,
+            ok: true,
+            reason: None,
+        },
+    ]
+}
+
 fn check_report() -> CheckReport {
     let ledger = vec![
         AccountRow {
@@ -284,32 +313,7 @@ fn check_report() -> CheckReport {
         summary: vec![Comparison {
             name: "sda".into(),
             dev: Some(DevId::new(8, 0)),
-            rows: vec![
-                ComparedRow {
-                    row: "Writes Queued",
-                    printed: Scaled {
-                        value: 101,
-                        unit: 1,
-                    },
-                    counted: 100,
-                    printed_kib: Some(Scaled {
-                        value: 1969,
-                        unit: 1000,
-                    }),
-                    counted_kib: Some(1_969_212),
-                    ok: false,
-                    reason: Some("blkparse counted lines that are damaged or cut off in this file"),
-                },
-                ComparedRow {
-                    row: "Reads Queued",
-                    printed: Scaled { value: 0, unit: 1 },
-                    counted: 0,
-                    printed_kib: None,
-                    counted_kib: None,
-                    ok: true,
-                    reason: None,
-                },
-            ],
+            rows: compared_rows(),
         }],
         summary_note: None,
     }
