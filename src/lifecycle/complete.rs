@@ -44,8 +44,8 @@ impl Device {
             return self.waiting.at(ev.sector).find(exact);
         }
         let told = |i: &Idx| self.pieces[*i].sector == ev.sector && ev.sector != 0;
-        let mut empty = self.waiting_empty.iter().copied();
-        empty.clone().find(told).or_else(|| empty.next())
+        let found = self.waiting_empty.oldest().find(told);
+        found.or_else(|| self.waiting_empty.first())
     }
 
     /// Zero length, no PREFLUSH: the end of a flush sequence, or the first C of a failed read, which has no good byte
@@ -181,9 +181,9 @@ impl Device {
         if r.remaining > 0 {
             // Partial: the rest completes or comes back at the new position.
             r.rq.completions += 1;
-            let (pos, head) = (r.pos, r.head);
+            let pos = r.pos;
             self.by_start.add(pos, i);
-            self.mark_pieces_below(head, pos, ev);
+            self.mark_pieces_below(i, pos, ev);
             return;
         }
         self.n.done += 1;
@@ -200,15 +200,19 @@ impl Device {
         self.complete_rq(i, ev, cx);
     }
 
-    fn mark_pieces_below(&mut self, head: Idx, pos: u64, ev: &BlockEvent) {
-        let mut p = head;
+    /// Dates the end of the pieces a partial completion covered. They lie in order, so each is looked at once.
+    fn mark_pieces_below(&mut self, i: Idx, pos: u64, ev: &BlockEvent) {
+        let r = &self.rqs[i];
+        let mut p = if r.undone == NIL { r.head } else { r.undone };
         while p != NIL {
             let x = &mut self.pieces[p];
-            if x.sector.wrapping_add(x.bytes >> 9) <= pos {
-                x.done.first(ev.time);
+            if x.sector.wrapping_add(x.bytes >> 9) > pos {
+                break;
             }
+            x.done.first(ev.time);
             p = x.next;
         }
+        self.rqs[i].undone = p;
     }
 
     /// The D that follows a C stamped before it.
@@ -224,11 +228,10 @@ impl Device {
         // Tracepoints tell whole sectors at C, bytes at D; blkparse tells no length at C.
         let fits = |r: &Rq| ev.bytes == 0 || r.rq.bytes >> 9 == ev.bytes >> 9;
         let issued = |i: &Idx| self.rqs[*i].state == State::Issued;
-        let mut open = self.passthrough.iter().copied().filter(issued);
-        let found = open
-            .clone()
+        let open = || self.passthrough.oldest().filter(issued);
+        let found = open()
             .find(|i| fits(&self.rqs[*i]))
-            .or_else(|| open.next());
+            .or_else(|| open().next());
         let Some(i) = found else {
             self.anomaly(AnomalyKind::CompleteUnseen);
             self.n.unseen_issues += 1;
@@ -238,7 +241,7 @@ impl Device {
             self.complete_rq(i, ev, cx);
             return;
         };
-        self.passthrough.retain(|x| *x != i);
+        self.passthrough.remove(self.rqs[i].number);
         self.n.passthrough_done += 1;
         self.rqs[i].rq.c_data = Stamp::at(ev.time);
         self.set_depth(self.depth.saturating_sub(1), ev.time, cx);
@@ -305,7 +308,7 @@ impl Device {
 
     /// Frees a request's slot.
     pub fn drop_rq(&mut self, i: Idx) {
-        self.rqs[i].generation = 0;
+        self.rqs[i].number = 0;
         self.rqs.remove(i);
     }
 }

@@ -20,9 +20,9 @@ impl Device {
         match *item {
             Item::Piece(i, g) => {
                 let p = &self.pieces[i];
-                p.generation == g && p.place == Place::Waiting
+                p.number == g && p.place == Place::Waiting
             }
-            Item::Rq(i, g) => self.rqs[i].generation == g,
+            Item::Rq(i, g) => self.rqs[i].number == g,
         }
     }
 
@@ -117,22 +117,22 @@ impl Device {
     /// Removes a request from whatever list or index holds it.
     fn take_out(&mut self, i: Idx) {
         let r = &self.rqs[i];
-        let (kind, state, start) = (r.rq.kind, r.state, r.rq.sector);
+        let (kind, state, start, number) = (r.rq.kind, r.state, r.rq.sector, r.number);
         match kind {
-            RequestKind::DeviceFlush => self.flushes.retain(|x| *x != i),
-            RequestKind::Passthrough => self.passthrough.retain(|x| *x != i),
-            RequestKind::EmptyFlush => self.empties.retain(|x| *x != i),
+            RequestKind::DeviceFlush => self.flushes.remove(number),
+            RequestKind::Passthrough => self.passthrough.remove(number),
+            RequestKind::EmptyFlush => self.empties.remove(number),
             RequestKind::Io if state == State::Sequenced => self.sequenced.remove(start, i),
             RequestKind::Io => {
                 self.unindex_rq(i);
-                self.preflushes.retain(|x| *x != i);
-                self.zero_ops.retain(|x| *x != i);
+                self.preflushes.remove(number);
+                self.zero_ops.remove(number);
             }
         }
     }
 
     fn free_piece(&mut self, i: Idx) {
-        self.pieces[i].generation = 0;
+        self.pieces[i].number = 0;
         self.pieces.remove(i);
     }
 

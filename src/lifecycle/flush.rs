@@ -17,11 +17,14 @@ impl Device {
     /// D of an FF: the one that was taken back, or a new one.
     pub fn flush_to_issue<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) -> Idx {
         let waiting = |i: &Idx| self.rqs[*i].state == State::Waiting;
-        if let Some(i) = self.flushes.iter().copied().find(waiting) {
+        if let Some(i) = self.flushes.oldest().find(waiting) {
             return i;
         }
-        if self.flushes.len() >= OPEN_FLUSHES {
-            let oldest = self.flushes[0];
+        if let Some(oldest) = self
+            .flushes
+            .first()
+            .filter(|_| self.flushes.len() >= OPEN_FLUSHES)
+        {
             self.lose_rq(oldest, cx);
         }
         if cx.lossy {
@@ -34,7 +37,8 @@ impl Device {
         if !self.flushes.is_empty() {
             self.doubt(i, Pairing::FlushOrder);
         }
-        self.flushes.push(i);
+        let number = self.rqs[i].number;
+        self.flushes.push(number, i);
         i
     }
 
@@ -42,11 +46,11 @@ impl Device {
     pub fn on_flush_complete<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
         self.end_burst(cx);
         self.flush_seen = Stamp::at(ev.time);
-        let issued = |i: &&Idx| self.rqs[**i].state == State::Issued;
+        let issued = |i: &Idx| self.rqs[*i].state == State::Issued;
         let found = if cx.lossy {
-            self.flushes.iter().rev().find(issued).copied()
+            self.flushes.newest().find(issued)
         } else {
-            self.flushes.iter().find(issued).copied()
+            self.flushes.oldest().find(issued)
         };
         let Some(i) = found else {
             self.anomaly(AnomalyKind::CompleteUnseen);
@@ -58,17 +62,12 @@ impl Device {
         };
         if cx.lossy {
             // Only one runs at a time a queue; those before it ended unseen.
-            let older: Vec<Idx> = self
-                .flushes
-                .iter()
-                .copied()
-                .take_while(|x| *x != i)
-                .collect();
+            let older: Vec<Idx> = self.flushes.oldest().take_while(|x| *x != i).collect();
             for o in older {
                 self.lose_rq(o, cx);
             }
         }
-        self.flushes.retain(|x| *x != i);
+        self.flushes.remove(self.rqs[i].number);
         self.n.flush_done += 1;
         self.set_depth(self.depth.saturating_sub(1), ev.time, cx);
         self.finish_flush(i, ev);
@@ -85,13 +84,14 @@ impl Device {
         r.sector = NO_SECTOR;
         let mut rq = *r;
         // Steps before data that waited when this flush was kicked. The kick is not traced; it lies before the D.
-        for p in self.preflushes.iter().copied() {
+        while let Some(p) = self.preflushes.first() {
             let w = &mut self.rqs[p];
-            let waited = !w.preflushed.is_some() && (w.rq.g <= kicked || !kicked.is_some());
-            if waited {
-                w.preflushed = rq.c;
-                rq.waiters += 1;
+            if w.rq.g > kicked && kicked.is_some() {
+                break;
             }
+            w.preflushed = rq.c;
+            rq.waiters += 1;
+            self.preflushes.remove(w.number);
         }
         let issue_cpu = rq.cpu;
         self.drop_rq(i);
@@ -120,13 +120,12 @@ impl Device {
 
     /// I or D of a request that waited for a pre-flush: the step has ended.
     pub fn end_preflush<S: Sink>(&mut self, i: Idx, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
-        if self.preflushes.is_empty() {
+        let r = &mut self.rqs[i];
+        if !r.rq.preflush || r.preflush_told {
             return;
         }
-        let Some(k) = self.preflushes.iter().position(|x| *x == i) else {
-            return;
-        };
-        self.preflushes.remove(k);
+        r.preflush_told = true;
+        self.preflushes.remove(r.number);
         let r = &self.rqs[i];
         if let Some(start) = r.rq.g.get() {
             cx.sink.flush_step(&FlushStep {
@@ -152,7 +151,7 @@ impl Device {
             return;
         }
         if let Some(i) = self.zero_op_in_flight(ev) {
-            self.zero_ops.retain(|x| *x != i);
+            self.zero_ops.remove(self.rqs[i].number);
             self.n.done += 1;
             self.n.done_issued += 1;
             self.set_depth(self.depth.saturating_sub(1), ev.time, cx);
@@ -160,10 +159,10 @@ impl Device {
             self.complete_rq(i, ev, cx);
             return;
         }
-        let i = match self.empty_for(ev) {
-            Some(k) => self.empties.remove(k),
-            None => None,
-        };
+        let i = self.empty_for(ev);
+        if let Some(i) = i {
+            self.empties.remove(self.rqs[i].number);
+        }
         let i = i.unwrap_or_else(|| {
             self.anomaly(AnomalyKind::CompleteUnseen);
             self.n.unseen_rqs += 1;
@@ -175,17 +174,17 @@ impl Device {
     }
 
     fn zero_op_in_flight(&self, ev: &BlockEvent) -> Option<Idx> {
-        let mut zero = self.zero_ops.iter().copied();
+        let mut zero = self.zero_ops.oldest();
         zero.find(|i| {
             let r = &self.rqs[*i];
             r.state == State::Issued && r.rq.rwbs.op() == ev.rwbs.op()
         })
     }
 
-    /// Position of the empty flush that ends. With one flush queue the oldest; with several the oldest that was
+    /// The empty flush that ends. With one flush queue the oldest; with several the oldest that was
     /// allocated on the flush queue's CPU before that queue's flush was kicked. Where the letters or the sector tell
     /// more (a flush bio keeps M and A to its end, a dm clone keeps its sector), they decide first.
-    fn empty_for(&self, ev: &BlockEvent) -> Option<usize> {
+    fn empty_for(&self, ev: &BlockEvent) -> Option<Idx> {
         let served = |r: &Request| match (&self.burst, self.many_flush_queues) {
             (Some(b), true) => r.cpu == b.issue_cpu && r.g <= b.rq.d_first && b.cpu == ev.cpu,
             _ => true,
@@ -196,13 +195,13 @@ impl Device {
         let sector =
             |r: &Request| r.sector == ev.sector || (r.sector == NO_SECTOR && ev.sector == 0);
         let find = |fits: &dyn Fn(&Request) -> bool| {
-            let mut all = self.empties.iter();
-            all.position(|i| fits(&self.rqs[*i].rq))
+            let mut all = self.empties.oldest();
+            all.find(|i| fits(&self.rqs[*i].rq))
         };
         find(&|r| served(r) && letters(r) && sector(r))
             .or_else(|| find(&|r| served(r) && letters(r)))
             .or_else(|| find(&|r| letters(r)))
-            .or_else(|| (!self.empties.is_empty()).then_some(0))
+            .or_else(|| self.empties.first())
     }
 
     fn end_step<S: Sink>(&mut self, i: Idx, kind: StepKind, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
@@ -236,12 +235,12 @@ impl Device {
         let last_kick = self.kick_after;
         let seen = std::mem::replace(&mut self.flush_seen, Stamp::at(ev.time));
         let waits = |i: &Idx| Some(self.rqs[*i].rq.g).filter(|g| *g > seen);
-        let first_waiter = self.empties.iter().find_map(waits);
+        let first_waiter = self.empties.oldest().find_map(|i| waits(&i));
         self.kick_after = first_waiter.unwrap_or(seen);
         if !last_kick.is_some() {
             return;
         }
-        while let Some(i) = self.empties.front().copied() {
+        while let Some(i) = self.empties.first() {
             let g = self.rqs[i].rq.g;
             if !g.is_some() || g > last_kick {
                 break;

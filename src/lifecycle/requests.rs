@@ -1,10 +1,13 @@
 //! Requests up to the driver: G, I, D, R.
 
 use super::device::{Cx, Device, Rq, State, is_discard, is_flush_bio};
-use super::slab::{Idx, NIL};
+use super::slab::{Fifo, Idx, NIL};
 use super::stamps::*;
 use super::types::*;
 use crate::event::{BlockEvent, NO_SECTOR, Op};
+
+/// Requests open at one sector. Native zone appends, which all start at their zone's first sector, come nearest to it.
+const SAME_SECTOR: usize = 256;
 
 impl Device {
     /// G: a request for the bio that this event shows.
@@ -29,6 +32,7 @@ impl Device {
         let b = &mut self.pieces[root].bio;
         b.g.first(ev.time);
         b.unclean |= ev.rwbs.preflush() || q.get().is_none();
+        let number = self.rqs[i].number;
         let r = &mut self.rqs[i].rq;
         r.q = q;
         r.g = Stamp::at(ev.time);
@@ -37,14 +41,25 @@ impl Device {
             RequestKind::EmptyFlush => {
                 r.sector = self.pieces[root].bio.sector;
                 r.pairing = r.pairing.max(Pairing::FlushOrder);
-                self.empties.push_back(i);
+                self.empties.push(number, i);
             }
-            _ if ev.bytes == 0 => self.zero_ops.push_back(i),
+            _ if ev.bytes == 0 => self.zero_ops.push(number, i),
             _ => {
                 if ev.rwbs.preflush() {
-                    self.preflushes.push_back(i);
+                    self.preflushes.push(number, i);
                 }
                 self.index_rq(i, true);
+                self.bound_sector(ev.sector, cx);
+            }
+        }
+    }
+
+    /// Gives up the oldest of too many requests at one sector: they have lost their completions.
+    fn bound_sector<S: Sink>(&mut self, sector: u64, cx: &mut Cx<'_, S>) {
+        if self.by_start.at(sector).nth(SAME_SECTOR).is_some() {
+            let oldest = self.by_start.at(sector).next();
+            if let Some(oldest) = oldest {
+                self.lose_rq(oldest, cx);
             }
         }
     }
@@ -67,14 +82,10 @@ impl Device {
         r.rq.i.first(ev.time);
         r.rq.inserts += 1;
         // btt credits I to the bio that starts the request.
-        let (start, mut p) = (ev.sector, r.head);
-        while p != NIL {
-            if self.pieces[p].sector == start {
-                let root = self.pieces[p].root;
-                self.pieces[root].bio.i.first(ev.time);
-                break;
-            }
-            p = self.pieces[p].next;
+        let head = r.head;
+        if head != NIL && self.pieces[head].sector == ev.sector {
+            let root = self.pieces[head].root;
+            self.pieces[root].bio.i.first(ev.time);
         }
     }
 
@@ -86,9 +97,11 @@ impl Device {
         }
         let i = self.new_rq(ev, RequestKind::Io, Pairing::StartUnseen, cx);
         if ev.bytes == 0 {
-            self.zero_ops.push_back(i);
+            let number = self.rqs[i].number;
+            self.zero_ops.push(number, i);
         } else {
             self.index_rq(i, true);
+            self.bound_sector(ev.sector, cx);
         }
         i
     }
@@ -110,7 +123,7 @@ impl Device {
     /// As [`Device::find_to_issue`], among requests in `state`.
     pub fn find_in_state(&self, ev: &BlockEvent, state: State) -> Option<Idx> {
         if ev.bytes == 0 {
-            let mut zero = self.zero_ops.iter().copied();
+            let mut zero = self.zero_ops.oldest();
             return zero.find(|i| {
                 self.rqs[*i].state == state && self.rqs[*i].rq.rwbs.op() == ev.rwbs.op()
             });
@@ -156,12 +169,13 @@ impl Device {
     }
 
     fn absorb_discards<S: Sink>(&mut self, i: Idx, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
-        let mut k = 0;
-        while k < self.waiting_discards.len() && self.rqs[i].remaining < ev.bytes {
-            let p = self.waiting_discards[k];
-            let missing = ev.bytes - self.rqs[i].remaining;
+        let waiting: Vec<Idx> = self.waiting_discards.oldest().collect();
+        for p in waiting {
+            let missing = ev.bytes.saturating_sub(self.rqs[i].remaining);
+            if missing == 0 {
+                break;
+            }
             if self.pieces[p].bytes > missing {
-                k += 1;
                 continue;
             }
             self.n.discards += 1;
@@ -233,14 +247,11 @@ impl Device {
 
     fn passthrough_to_issue<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) -> Idx {
         let same = |r: &Rq| r.state == State::Waiting && r.rq.bytes == ev.bytes;
-        let found = self
-            .passthrough
-            .iter()
-            .copied()
-            .find(|i| same(&self.rqs[*i]));
+        let found = self.passthrough.oldest().find(|i| same(&self.rqs[*i]));
         found.unwrap_or_else(|| {
             let i = self.new_rq(ev, RequestKind::Passthrough, Pairing::Fifo, cx);
-            self.passthrough.push(i);
+            let number = self.rqs[i].number;
+            self.passthrough.push(number, i);
             i
         })
     }
@@ -262,10 +273,10 @@ impl Device {
     }
 
     fn find_requeued(&self, ev: &BlockEvent) -> Option<Idx> {
-        let pick = |list: &[Idx], len: Option<u64>| {
+        let pick = |list: &Fifo, len: Option<u64>| {
             let fits = |i: &Idx| len.is_none_or(|n| self.rqs[*i].rq.bytes == n);
             let with = |s| {
-                let mut l = list.iter().copied();
+                let mut l = list.oldest();
                 l.find(|i| self.rqs[*i].state == s && fits(i))
             };
             with(State::Issued).or_else(|| with(State::Waiting))
