@@ -236,6 +236,9 @@ impl Device {
             self.anomaly(AnomalyKind::CompleteUnseen);
             self.n.unseen_issues += 1;
             self.n.passthrough_done += 1;
+            if !self.tells_unseen(cx) {
+                return;
+            }
             let i = self.new_rq(ev, RequestKind::Passthrough, Pairing::StartUnseen, cx);
             self.rqs[i].rq.c_data = Stamp::at(ev.time);
             self.complete_rq(i, ev, cx);
@@ -263,6 +266,9 @@ impl Device {
         self.n.unseen_issues += 1;
         self.n.done += 1;
         self.n.done_issued += 1;
+        if !self.tells_unseen(cx) {
+            return;
+        }
         let i = self.new_rq(ev, RequestKind::Io, Pairing::StartUnseen, cx);
         self.rqs[i].rq.c_data = Stamp::at(ev.time);
         self.complete_rq(i, ev, cx);

@@ -165,6 +165,8 @@ pub(super) struct Device {
     pub burst: Option<Burst>,
     /// Two device flushes were in flight at once: several hardware queues.
     pub many_flush_queues: bool,
+    /// Whether the device takes FUA writes, once a write with the flag was issued.
+    pub fua: Option<bool>,
     /// Last D or C of a device flush (kept for recorders that lose completions).
     pub flush_seen: Stamp,
     /// The last device flush was kicked after this.
@@ -201,6 +203,7 @@ impl Device {
             remaps: VecDeque::new(),
             burst: None,
             many_flush_queues: false,
+            fua: None,
             flush_seen: Stamp::NONE,
             kick_after: Stamp::NONE,
             order: VecDeque::new(),
@@ -272,6 +275,12 @@ impl Device {
         });
         self.order.push_back(Item::Rq(i, number));
         i
+    }
+
+    /// Whether what ended without a known start is told as a request. Not on a recorder that loses completions: there it
+    /// is the end of one that was given up before.
+    pub fn tells_unseen<S>(&self, cx: &Cx<'_, S>) -> bool {
+        !cx.lossy || self.n.g == 0
     }
 
     /// Puts a request with data where D, M and C will look for it.

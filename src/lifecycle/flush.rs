@@ -56,6 +56,9 @@ impl Device {
             self.anomaly(AnomalyKind::CompleteUnseen);
             self.n.unseen_issues += 1;
             self.n.flush_done += 1;
+            if !self.tells_unseen(cx) {
+                return;
+            }
             let i = self.new_rq(ev, RequestKind::DeviceFlush, Pairing::StartUnseen, cx);
             self.finish_flush(i, ev);
             return;
@@ -90,7 +93,7 @@ impl Device {
                 break;
             }
             w.preflushed = rq.c;
-            rq.waiters += 1;
+            rq.waiters += u32::from(w.rq.kind == RequestKind::Io || self.fua == Some(false));
             self.preflushes.remove(w.number);
         }
         let issue_cpu = rq.cpu;
@@ -127,15 +130,12 @@ impl Device {
         r.preflush_told = true;
         self.preflushes.remove(r.number);
         let r = &self.rqs[i];
-        if let Some(start) = r.rq.g.get() {
-            cx.sink.flush_step(&FlushStep {
-                dev: self.dev,
-                kind: StepKind::Pre,
-                start,
-                end: r.preflushed.get().unwrap_or(ev.time),
-                rwbs: r.rq.rwbs,
-            });
-        }
+        let end = if r.preflushed.is_some() {
+            r.preflushed
+        } else {
+            Stamp::at(ev.time)
+        };
+        self.tell_step(i, StepKind::Pre, r.rq.g, end, cx);
     }
 
     /// A zero-length C of a write: the end of a flush sequence.
@@ -146,7 +146,10 @@ impl Device {
         let data = self.sequenced.at(ev.sector).next();
         if let Some(i) = data {
             self.sequenced.remove(ev.sector, i);
-            self.end_step(i, StepKind::Post, ev, cx);
+            if self.rqs[i].rq.postflush {
+                let start = self.rqs[i].rq.c_data;
+                self.end_step(i, StepKind::Post, start, ev, cx);
+            }
             self.complete_rq(i, ev, cx);
             return;
         }
@@ -159,18 +162,35 @@ impl Device {
             self.complete_rq(i, ev, cx);
             return;
         }
-        let i = self.empty_for(ev);
-        if let Some(i) = i {
-            self.empties.remove(self.rqs[i].number);
-        }
-        let i = i.unwrap_or_else(|| {
+        let Some(i) = self.empty_for(ev) else {
             self.anomaly(AnomalyKind::CompleteUnseen);
             self.n.unseen_rqs += 1;
-            self.new_rq(ev, RequestKind::EmptyFlush, Pairing::StartUnseen, cx)
-        });
+            self.n.flush_ends += 1;
+            if self.tells_unseen(cx) {
+                let i = self.new_rq(ev, RequestKind::EmptyFlush, Pairing::StartUnseen, cx);
+                self.complete_rq(i, ev, cx);
+            }
+            return;
+        };
+        self.empties.remove(self.rqs[i].number);
+        self.preflushes.remove(self.rqs[i].number);
         self.n.flush_ends += 1;
-        self.end_step(i, StepKind::Empty, ev, cx);
+        self.end_empty(i, ev, cx);
         self.complete_rq(i, ev, cx);
+    }
+
+    /// An empty flush is one step; with FUA on a device without FUA two: dm's first clone of a PREFLUSH+FUA write
+    /// inherits both flags (dm.c:__send_empty_flush), and blk-flush.c:blk_flush_policy asks for both flushes.
+    fn end_empty<S: Sink>(&mut self, i: Idx, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        let r = &mut self.rqs[i];
+        let (start, between) = (r.rq.g, r.preflushed);
+        if self.fua == Some(false) && r.rq.rwbs.fua() && between.is_some() {
+            r.rq.postflush = true;
+            self.tell_step(i, StepKind::Pre, start, between, cx);
+            self.end_step(i, StepKind::Post, between, ev, cx);
+        } else {
+            self.end_step(i, StepKind::Empty, start, ev, cx);
+        }
     }
 
     fn zero_op_in_flight(&self, ev: &BlockEvent) -> Option<Idx> {
@@ -204,26 +224,36 @@ impl Device {
             .or_else(|| self.empties.first())
     }
 
-    fn end_step<S: Sink>(&mut self, i: Idx, kind: StepKind, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
-        let r = &self.rqs[i].rq;
-        if kind == StepKind::Post && !r.postflush {
-            return;
-        }
+    /// A step that ended with this zero-length C, and was served by the device flush before it.
+    fn end_step<S: Sink>(
+        &mut self,
+        i: Idx,
+        kind: StepKind,
+        start: Stamp,
+        ev: &BlockEvent,
+        cx: &mut Cx<'_, S>,
+    ) {
         if let Some(b) = &mut self.burst {
             b.rq.waiters += u32::from(b.cpu == ev.cpu);
         }
-        let start = if kind == StepKind::Empty {
-            r.g
-        } else {
-            r.c_data
-        };
-        if let Some(start) = start.get() {
+        self.tell_step(i, kind, start, Stamp::at(ev.time), cx);
+    }
+
+    fn tell_step<S: Sink>(
+        &self,
+        i: Idx,
+        kind: StepKind,
+        start: Stamp,
+        end: Stamp,
+        cx: &mut Cx<'_, S>,
+    ) {
+        if let (Some(start), Some(end)) = (start.get(), end.get()) {
             cx.sink.flush_step(&FlushStep {
                 dev: self.dev,
                 kind,
                 start,
-                end: ev.time,
-                rwbs: r.rwbs,
+                end,
+                rwbs: self.rqs[i].rq.rwbs,
             });
         }
     }

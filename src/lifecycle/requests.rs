@@ -42,6 +42,9 @@ impl Device {
                 r.sector = self.pieces[root].bio.sector;
                 r.pairing = r.pairing.max(Pairing::FlushOrder);
                 self.empties.push(number, i);
+                if ev.rwbs.fua() && self.fua != Some(true) {
+                    self.preflushes.push(number, i);
+                }
             }
             _ if ev.bytes == 0 => self.zero_ops.push(number, i),
             _ => {
@@ -206,9 +209,10 @@ impl Device {
         self.mark_issued(i, ev, cx);
     }
 
-    /// A D without a request that waits for it: the same request again (its R was lost), or one from before the trace.
+    /// A D without a request that waits for it: the same request again (its R was lost or not recorded), or one from
+    /// before the trace. Without G events a recorder that loses completions leaves it open which; a new one is taken.
     fn issue_unseen<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) -> Idx {
-        if self.n.g > 0 {
+        if self.n.g > 0 || !cx.lossy {
             let again = self.find_in_state(ev, State::Issued);
             if let Some(i) = again.filter(|i| self.rqs[*i].remaining == ev.bytes) {
                 self.anomaly(AnomalyKind::IssuedTwice);
@@ -233,9 +237,12 @@ impl Device {
         r.rq.d_first.first(ev.time);
         r.rq.d = Stamp::at(ev.time);
         r.rq.c_data = Stamp::NONE;
-        // The device has no FUA: the flag is gone at D, and a flush follows the data (blk-flush.c:blk_insert_flush).
-        r.rq.postflush |=
-            r.rq.kind == RequestKind::Io && r.rq.g.is_some() && r.rq.rwbs.fua() && !ev.rwbs.fua();
+        if r.rq.kind == RequestKind::Io && r.rq.g.is_some() && r.rq.rwbs.fua() {
+            // Without FUA in the device the flag is gone at D, and a flush follows the data
+            // (blk-flush.c:blk_insert_flush).
+            r.rq.postflush |= !ev.rwbs.fua();
+            self.fua = Some(ev.rwbs.fua());
+        }
         cx.sink.issue(&r.rq, ev);
         if was != State::Issued {
             self.set_depth(self.depth + 1, ev.time, cx);

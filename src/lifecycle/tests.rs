@@ -241,6 +241,29 @@ fn fua_without_device_support_flushes_after_the_data() {
 }
 
 #[test]
+fn an_empty_flush_with_fua_needs_two_flushes_of_a_device_without() {
+    let (k, _) = run(
+        "0 Q WFS 8+8\n 1 G WFS 8+8\n 2 D WS 8+8\n 3 C WS 8+8\n 4 D FF\n 5 C FF\n 6 C WS 8+0
+         10 Q FWFS\n 11 G FWFS\n 12 D FF\n 20 C FF\n 22 D FF\n 30 C FF\n 31 C WS",
+    );
+    let flushes = k.rqs.iter().filter(|r| r.kind == RequestKind::DeviceFlush);
+    assert_eq!(flushes.map(|r| r.waiters).collect::<Vec<_>>(), [1, 1, 1]);
+    let kinds: Vec<_> = k
+        .steps
+        .iter()
+        .map(|s| (s.kind, s.end.0 - s.start.0))
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            (StepKind::Post, 3),
+            (StepKind::Pre, 9),
+            (StepKind::Post, 11)
+        ]
+    );
+}
+
+#[test]
 fn fua_with_device_support_is_an_ordinary_write() {
     let (k, _) = run("0 Q WFS 8+8\n 1 G WFS 8+8\n 5 D WFS 8+8\n 20 C WFS 8+8");
     assert!(!k.rqs[0].postflush && k.steps.is_empty());
