@@ -54,6 +54,7 @@ fn piece_of(ev: &BlockEvent, dev: DevId, id: u64, number: u64) -> Piece {
         left: 1,
         next: NIL,
         done: Stamp::NONE,
+        done_issue: Stamp::NONE,
         error: 0,
         place: Place::Waiting,
         trimmed: false,
@@ -140,7 +141,10 @@ impl Device {
         let mut best: Option<(u8, Idx)> = None;
         for i in self.waiting.at(ev.sector) {
             let p = &self.pieces[i];
-            let rank = u8::from(p.bytes == ev.bytes) * 2 + u8::from(p.bio.pid == ev.pid);
+            let op = p.bio.rwbs.op() == ev.rwbs.op();
+            let rank = u8::from(p.bytes == ev.bytes) * 4
+                + u8::from(op) * 2
+                + u8::from(p.bio.pid == ev.pid);
             if best.is_none_or(|(r, _)| rank > r) {
                 best = Some((rank, i));
             }
@@ -300,7 +304,10 @@ impl Device {
                 .or_else(|| self.waiting_empty.first())
                 .map(id);
         }
-        let exact = self.waiting.at(ev.aux).next();
+        let exact = self.waiting.at(ev.aux).max_by_key(|i| {
+            let p = &self.pieces[*i];
+            (p.bytes == ev.bytes, p.bio.pid == ev.pid, p.number)
+        });
         let inside = || {
             self.trimmed.iter().rev().copied().find(|i| {
                 let b = &self.pieces[self.pieces[*i].root].bio;
@@ -346,23 +353,37 @@ impl Device {
         self.end_piece(i, ev.time, ev.error, cx);
     }
 
-    /// Ends one piece; the bio ends with its last one.
+    /// Ends one piece with its completion; the bio ends with its last one.
     pub fn end_piece<S: Sink>(&mut self, i: Idx, time: Nanos, error: i16, cx: &mut Cx<'_, S>) {
-        self.pieces[i].place = Place::Ended;
         let root = self.pieces[i].root;
         let w = &mut self.pieces[root];
-        w.bio.c = Stamp::at(time);
+        w.bio.c = w.bio.c.max(Stamp::at(time));
         if error != 0 {
             w.error = error;
         }
+        let fate = match (w.bio.fate, w.error) {
+            (BioFate::EndedAlone(_), e) => BioFate::EndedAlone(e),
+            (BioFate::Lost, _) => BioFate::Lost,
+            (_, 0) => BioFate::Completed,
+            (_, e) => BioFate::Failed(e),
+        };
+        self.close_piece(i, fate, cx);
+    }
+
+    /// Closes a piece; with the last one the bio is told with this fate.
+    pub fn close_piece<S: Sink>(&mut self, i: Idx, fate: BioFate, cx: &mut Cx<'_, S>) {
+        self.pieces[i].place = Place::Ended;
+        let root = self.pieces[i].root;
+        let w = &mut self.pieces[root];
         w.left -= 1;
+        if w.left > 0 && matches!(fate, BioFate::Lost | BioFate::EndedAlone(_)) {
+            w.bio.fate = fate;
+        }
         if w.left == 0 {
-            w.bio.fate = match (w.bio.fate, w.error) {
-                (BioFate::EndedAlone(_), e) => BioFate::EndedAlone(e),
-                (BioFate::Lost, _) => BioFate::Lost,
-                (_, 0) => BioFate::Completed,
-                (_, e) => BioFate::Failed(e),
-            };
+            w.bio.fate = fate;
+            if matches!(fate, BioFate::Lost | BioFate::Open) {
+                w.bio.c = Stamp::NONE;
+            }
             cx.sink.bio(&w.bio);
             self.drop_piece(root);
         }

@@ -25,6 +25,8 @@ pub(super) struct Piece {
     pub next: Idx,
     /// Completed by a partial completion at this time.
     pub done: Stamp,
+    /// The issue that it was part of.
+    pub done_issue: Stamp,
     /// Worst error of any piece (root only).
     pub error: i16,
     /// Where it stands.
@@ -157,6 +159,8 @@ pub(super) struct Device {
     pub preflushes: Fifo,
     /// Zero-length requests that are no flush (zone resets …), in order of G.
     pub zero_ops: Fifo,
+    /// Requests with a completion held for their D.
+    pub early: Fifo,
     /// Device flushes open.
     pub flushes: Fifo,
     /// Passthrough commands open.
@@ -177,6 +181,10 @@ pub(super) struct Device {
     pub depth: u32,
     /// Longest D2C of a request that was alone at its sector: the yardstick for lost completions.
     pub longest_d2c: i64,
+    /// The same of bios that end without a request.
+    pub longest_q2c: i64,
+    /// The same from a sequenced write's data to its end.
+    pub longest_step: i64,
     pub n: Counts,
     pub anomalies: BTreeMap<AnomalyKind, u64>,
     pub joins: BTreeMap<DevId, RemapJoin>,
@@ -198,6 +206,7 @@ impl Device {
             empties: Fifo::default(),
             preflushes: Fifo::default(),
             zero_ops: Fifo::default(),
+            early: Fifo::default(),
             flushes: Fifo::default(),
             passthrough: Fifo::default(),
             remaps: VecDeque::new(),
@@ -209,6 +218,8 @@ impl Device {
             order: VecDeque::new(),
             depth: 0,
             longest_d2c: 0,
+            longest_q2c: 0,
+            longest_step: 0,
             n: Counts::default(),
             anomalies: BTreeMap::new(),
             joins: BTreeMap::new(),

@@ -143,10 +143,14 @@ impl Device {
     /// Its sector is the waiting bio's: a sequenced write that starts there; else an empty flush, whose sector
     /// blkparse hides (dm's clones have one), oldest first.
     pub fn on_sequence_end<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
-        let data = self.sequenced.at(ev.sector).next();
-        if let Some(i) = data {
+        if let Some(i) = self.find_sequenced(ev, cx) {
             self.sequenced.remove(ev.sector, i);
-            if self.rqs[i].rq.postflush {
+            self.n.sequence_ends += 1;
+            let waited = self.rqs[i].rq.c_data.to(Stamp::at(ev.time));
+            self.longest_step = self.longest_step.max(waited.unwrap_or(0));
+            // A failed write skips the rest of its sequence (blk-flush.c:blk_flush_complete_seq).
+            let failed = matches!(self.rqs[i].rq.outcome, Outcome::Failed(_));
+            if self.rqs[i].rq.postflush && !failed {
                 let start = self.rqs[i].rq.c_data;
                 self.end_step(i, StepKind::Post, start, ev, cx);
             }

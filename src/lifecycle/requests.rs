@@ -113,7 +113,10 @@ impl Device {
     fn find_to_insert(&self, ev: &BlockEvent) -> Option<Idx> {
         self.by_start.at(ev.sector).find(|i| {
             let r = &self.rqs[*i];
-            r.state == State::Waiting && r.remaining == ev.bytes && !r.rq.i.is_some()
+            r.state == State::Waiting
+                && r.remaining == ev.bytes
+                && !r.rq.i.is_some()
+                && r.rq.rwbs.op() == ev.rwbs.op()
         })
     }
 
@@ -137,11 +140,12 @@ impl Device {
             if r.state != state {
                 continue;
             }
-            let rank = match r.remaining.cmp(&ev.bytes) {
+            let length = match r.remaining.cmp(&ev.bytes) {
                 std::cmp::Ordering::Equal => 3,
                 std::cmp::Ordering::Less => 2,
                 std::cmp::Ordering::Greater => 1,
             };
+            let rank = length + 4 * u8::from(r.rq.rwbs.op() == ev.rwbs.op());
             if best.is_none_or(|(b, _)| rank > b) {
                 best = Some((rank, i));
             }
@@ -161,7 +165,7 @@ impl Device {
         if self.rqs[i].remaining == ev.bytes {
             return;
         }
-        self.anomaly(AnomalyKind::LengthGrew);
+        self.anomaly(AnomalyKind::LengthChanged);
         self.unindex_rq(i);
         let r = &mut self.rqs[i];
         r.rq.bytes = (r.rq.bytes - r.remaining.min(r.rq.bytes)).saturating_add(ev.bytes);
@@ -203,10 +207,22 @@ impl Device {
             }
         };
         if self.rqs[i].rq.kind == RequestKind::Io {
+            self.doubt_equals(i, ev);
             self.settle_length(i, ev, cx);
             self.end_preflush(i, ev, cx);
         }
         self.mark_issued(i, ev, cx);
+    }
+
+    /// The driver got one of several equal requests: which, is a guess.
+    fn doubt_equals(&mut self, i: Idx, ev: &BlockEvent) {
+        let equal = |x: &Idx| {
+            let r = &self.rqs[*x];
+            r.state == State::Waiting && r.remaining == ev.bytes && r.rq.rwbs.op() == ev.rwbs.op()
+        };
+        if ev.bytes > 0 && self.by_start.at(ev.sector).filter(equal).nth(1).is_some() {
+            self.doubt(i, Pairing::Overlap);
+        }
     }
 
     /// A D without a request that waits for it: the same request again (its R was lost or not recorded), or one from
