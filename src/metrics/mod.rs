@@ -18,6 +18,7 @@ mod iostat;
 mod keys;
 mod latency;
 mod merge;
+mod phases;
 mod registry;
 mod section;
 mod select;
