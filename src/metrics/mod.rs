@@ -8,6 +8,7 @@ pub mod report;
 
 mod absent;
 mod btt;
+mod check_report;
 mod collect;
 mod depth;
 mod events;

@@ -61,9 +61,9 @@ impl Series {
         }
         if self.overrun {
             let e = format!(
-                "--every {} ns makes more than {} intervals of the trace's first {}: more than fit into memory",
+                "--every {} ns makes {} intervals of the trace's first {}: more than fit into memory",
                 self.every,
-                self.slots.len().min(Self::MAX),
+                self.reached(),
                 human_ns(self.span() as f64)
             );
             return Err(Error::usage(e).hint(format!(
@@ -78,10 +78,16 @@ impl Series {
         self.until.saturating_sub(self.origin).max(0)
     }
 
+    /// Intervals of what was read so far.
+    fn reached(&self) -> usize {
+        self.number(Nanos(self.until.max(self.origin)))
+            .saturating_add(1)
+    }
+
     /// The smallest interval in ns, rounded up to two digits, with which what was read so far would have fit.
     fn least(&self) -> i64 {
-        let n = self.slots.len().max(1);
-        let by_bytes = Self::MAX_BYTES / (self.bytes / n).max(Self::OF_SLOT);
+        let of_one = self.bytes / self.reached().max(1);
+        let by_bytes = Self::MAX_BYTES / of_one.saturating_add(Self::OF_SLOT);
         let most = i64::try_from(by_bytes.clamp(1, Self::MAX)).unwrap_or(i64::MAX);
         let least = self.span() / most + 1;
         let mut step = 1;

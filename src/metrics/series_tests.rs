@@ -139,7 +139,7 @@ fn too_many_intervals_are_refused() {
     let e = d.c.check().unwrap_err();
     assert_eq!(e.exit_code(), 2);
     assert!(
-        e.to_string().contains("--every 2100ns") && e.to_string().contains("hint"),
+        e.to_string().contains("--every 3ns") && e.to_string().contains("hint"),
         "{e}"
     );
     assert_eq!(d.finish().series.unwrap(), []);
