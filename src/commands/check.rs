@@ -11,7 +11,7 @@ use crate::format::ImportReport;
 use crate::lifecycle::{Account, DeviceSummary};
 use crate::metrics::blkparse_totals::{self, Comparison, DeviceTotals};
 use crate::metrics::quality::{self, CheckDevice, CheckInput, CheckReport, DefectRow, Verdict};
-use crate::metrics::report::{AccountRow, Losses};
+use crate::metrics::report::{AccountRow, Losses, Recorder};
 use crate::metrics::{BlkparseTotals, SummaryDevice};
 use crate::present::{self, Style};
 use std::collections::BTreeMap;
@@ -52,8 +52,9 @@ fn report(o: &CheckOpts, f: &Finished, totals: &BlkparseTotals) -> CheckReport {
         .collect();
     let facts: Vec<_> = devices.iter().map(CheckDevice::facts).collect();
     let plain: Vec<_> = inputs.iter().map(|i| i.input.clone()).collect();
-    let mut quality = quality::judge(&plain, &facts);
-    let missing = quality::missing(&facts);
+    let recorder = Recorder::from(&f.meta.fields);
+    let mut quality = quality::judge(&plain, &facts, &recorder);
+    let missing = quality::missing(&facts, &recorder);
     let (summary, summary_note) = summary(o, f, totals);
     let differ = summary
         .iter()

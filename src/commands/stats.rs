@@ -14,6 +14,10 @@ impl Consumer for Collector {
     fn names(&mut self, comms: &CommTable) {
         Collector::names(self, comms);
     }
+
+    fn batch_done(&mut self) -> Result<()> {
+        self.check()
+    }
 }
 
 /// Runs the command.

@@ -78,7 +78,11 @@ fn events_are_those_awk_counts() {
     for (c, known, s) in known() {
         for (dev, k) in &known {
             let want = serde_json::to_value(&k["events"]).expect("plain numbers");
-            let got = pick(&s, &format!("devices[{dev}].events"));
+            let mut got = pick(&s, &format!("devices[{dev}].events"));
+            // Letters without an event are there, empty.
+            if let Some(Value::Object(m)) = &mut got {
+                m.retain(|_, rows| rows.as_object().is_some_and(|r| !r.is_empty()));
+            }
             d.check(got.as_ref() == Some(&want), || {
                 format!("{} {dev}: events {got:?}, known {want}", c.name)
             });
