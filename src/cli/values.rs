@@ -201,7 +201,13 @@ mod tests {
         assert_eq!(capacity("8,0=512MiB").map(|c| c.bytes), Ok(512 << 20));
         let gib = capacity("8:0=8GiB").ok();
         let dev = Some(DevSpec::Number(DevId::new(8, 0)));
-        assert_eq!(gib, Some(Capacity { dev, bytes: 8 << 30 }));
+        assert_eq!(
+            gib,
+            Some(Capacity {
+                dev,
+                bytes: 8 << 30
+            })
+        );
         assert_eq!(capacity("8G").map(|c| c.bytes), Ok(8_000_000_000));
         assert!(key("zzz").is_err_and(|e| e.contains("cpu or size")));
         assert!(op("zzz").is_err_and(|e| e.contains("zone or none")));

@@ -138,7 +138,11 @@ pub(super) fn distinct(paths: &[PathBuf]) -> Result<()> {
             let text = if *first == path {
                 format!("{} is given twice", path.display())
             } else {
-                format!("{} and {} are the same file", first.display(), path.display())
+                format!(
+                    "{} and {} are the same file",
+                    first.display(),
+                    path.display()
+                )
             };
             return Err(
                 Error::usage(text).hint("several inputs are read as one trace; name each once")

@@ -22,8 +22,8 @@ pub mod template;
 pub use detect::by_name;
 pub use open::{ReadOptions, Trace, unpack};
 pub use queue::{Snapshot, parse_queue};
-pub use sequence::Sequences;
 pub use report::{Defect, DefectCount, ImportReport, SkipRule};
+pub use sequence::Sequences;
 
 use crate::event::{BlockEvent, CommId, CommTable, DevId, Fields};
 use std::collections::BTreeMap;

@@ -379,7 +379,9 @@ impl Stream {
         );
         self.report.absorb(&mut parsed.report, self.report.lines);
         self.tally.add(&parsed.tally);
-        self.report.sequences.add(std::mem::take(&mut parsed.sequences));
+        self.report
+            .sequences
+            .add(std::mem::take(&mut parsed.sequences));
         if let Some(step) = self.report.steps.step() {
             self.fields.time_step_ns = step;
             meta.fields.time_step_ns = meta.fields.time_step_ns.max(step);

@@ -39,7 +39,9 @@ impl Run {
     }
 
     fn missing(&self) -> u64 {
-        (self.max - self.min).saturating_add(1).saturating_sub(self.n)
+        (self.max - self.min)
+            .saturating_add(1)
+            .saturating_sub(self.n)
     }
 }
 
@@ -154,14 +156,23 @@ mod tests {
 
     #[test]
     fn gaps_are_counted_per_device_and_cpu() {
-        assert_eq!(of(&[&[(0, 0, 1), (0, 1, 1), (0, 0, 2), (1, 0, 1)]]), Some(0));
-        assert_eq!(of(&[&[(0, 0, 1), (0, 1, 3), (0, 0, 5), (0, 1, 4)]]), Some(3));
+        assert_eq!(
+            of(&[&[(0, 0, 1), (0, 1, 1), (0, 0, 2), (1, 0, 1)]]),
+            Some(0)
+        );
+        assert_eq!(
+            of(&[&[(0, 0, 1), (0, 1, 3), (0, 0, 5), (0, 1, 4)]]),
+            Some(3)
+        );
         assert_eq!(of(&[&[(0, 0, 1), (0, 0, 3), (0, 0, 2)]]), Some(0));
     }
 
     #[test]
     fn chunks_join_and_changed_places_are_no_loss() {
-        assert_eq!(of(&[&[(0, 0, 1), (0, 0, 3)], &[(0, 0, 2), (0, 0, 4)]]), Some(0));
+        assert_eq!(
+            of(&[&[(0, 0, 1), (0, 0, 3)], &[(0, 0, 2), (0, 0, 4)]]),
+            Some(0)
+        );
         assert_eq!(of(&[&[(0, 0, 1)], &[(0, 0, 4)], &[(0, 0, 9)]]), Some(6));
     }
 

@@ -119,13 +119,20 @@ pub(super) fn label(g: &Group) -> String {
 /// `4096..8191` as people say it: `4K-8K`.
 fn size_label(range: &str) -> String {
     let short = |n: u64| {
-        let units = [(60, "E"), (50, "P"), (40, "T"), (30, "G"), (20, "M"), (10, "K")];
+        let units = [
+            (60, "E"),
+            (50, "P"),
+            (40, "T"),
+            (30, "G"),
+            (20, "M"),
+            (10, "K"),
+        ];
         let unit = units.iter().find(|(bits, _)| n >> bits > 0);
         unit.map_or(n.to_string(), |(bits, u)| format!("{}{u}", n >> bits))
     };
-    let ends = range.split_once("..").and_then(|(lo, hi)| {
-        Some((lo.parse::<u64>().ok()?, hi.parse::<u64>().ok()?))
-    });
+    let ends = range
+        .split_once("..")
+        .and_then(|(lo, hi)| Some((lo.parse::<u64>().ok()?, hi.parse::<u64>().ok()?)));
     match ends {
         Some((lo, hi)) if lo < hi => format!("{}-{}", short(lo), short(hi.saturating_add(1))),
         Some((lo, _)) => short(lo),

@@ -187,21 +187,33 @@ fn queued<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<EventLine<'a>> {
         (event.sector, event.bytes) = s.extent()?;
     }
     let comm = Some(s.name()?);
-    Some(EventLine { event, comm, seq: 0 })
+    Some(EventLine {
+        event,
+        comm,
+        seq: 0,
+    })
 }
 
 #[inline]
 fn ended<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<EventLine<'a>> {
     (event.sector, event.bytes) = s.extent()?;
     event.error = s.error()?;
-    Some(EventLine { event, comm: None, seq: 0 })
+    Some(EventLine {
+        event,
+        comm: None,
+        seq: 0,
+    })
 }
 
 #[inline]
 fn plug<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<EventLine<'a>> {
     if event.action == Action::Plug {
         let comm = Some(s.name()?);
-        return Some(EventLine { event, comm, seq: 0 });
+        return Some(EventLine {
+            event,
+            comm,
+            seq: 0,
+        });
     }
     let digits = s
         .text
@@ -217,7 +229,11 @@ fn plug<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<EventLine<'a>> {
     event.aux = depth.number()?;
     s.text = s.text.get(..end)?.strip_suffix(b" ")?;
     let comm = Some(s.name()?);
-    Some(EventLine { event, comm, seq: 0 })
+    Some(EventLine {
+        event,
+        comm,
+        seq: 0,
+    })
 }
 
 #[inline]
@@ -234,5 +250,9 @@ fn remap<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<EventLine<'a>> {
     s.gap()?;
     event.aux = s.number()?;
     event.aux_dev = DevId::new(major as u32, minor as u32);
-    (s.at == s.text.len()).then_some(EventLine { event, comm: None, seq: 0 })
+    (s.at == s.text.len()).then_some(EventLine {
+        event,
+        comm: None,
+        seq: 0,
+    })
 }

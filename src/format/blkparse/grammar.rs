@@ -276,7 +276,14 @@ fn ended(mut event: BlockEvent, text: In<'_>) -> Out<'_, EventLine<'_>> {
         None => event.flags |= BlockEvent::PASSTHROUGH,
     }
     event.error = error;
-    Ok((rest, EventLine { event, comm: None, seq: 0 }))
+    Ok((
+        rest,
+        EventLine {
+            event,
+            comm: None,
+            seq: 0,
+        },
+    ))
 }
 
 /// `[ERR]`: blktrace keeps the error in 16 bits, unsigned (`struct blk_io_trace`): -5 prints as 65531.
@@ -295,12 +302,28 @@ fn queued(mut event: BlockEvent, text: In<'_>) -> Out<'_, EventLine<'_>> {
     if let Err(e) = &place
         && at_end(e)
     {
-        return place.map(|(rest, _)| (rest, EventLine { event, comm: None, seq: 0 }));
+        return place.map(|(rest, _)| {
+            (
+                rest,
+                EventLine {
+                    event,
+                    comm: None,
+                    seq: 0,
+                },
+            )
+        });
     }
     if let Ok((rest, (sector, bytes))) = place {
         (event.sector, event.bytes) = (sector, bytes);
         let (rest, (_, name, _)) = (many0_count(parens), comm_or_none, eof).parse(rest)?;
-        return Ok((rest, EventLine { event, comm: name, seq: 0 }));
+        return Ok((
+            rest,
+            EventLine {
+                event,
+                comm: name,
+                seq: 0,
+            },
+        ));
     }
     let passthrough = opt(terminated(number, space1));
     let (rest, (bytes, _, name, _)) = (passthrough, many0_count(parens), comm, eof).parse(text)?;
@@ -340,7 +363,14 @@ fn remap(mut event: BlockEvent, text: In<'_>) -> Out<'_, EventLine<'_>> {
         (extent, arrow, from, space1, number, eof).parse(text)?;
     (event.sector, event.bytes) = (sector, bytes);
     (event.aux_dev, event.aux) = (from, old);
-    Ok((rest, EventLine { event, comm: None, seq: 0 }))
+    Ok((
+        rest,
+        EventLine {
+            event,
+            comm: None,
+            seq: 0,
+        },
+    ))
 }
 
 /// X: `SECTOR / NEW [COMM]`. The length, printed nowhere, is that of the front part, which ends where the rest starts
@@ -353,7 +383,14 @@ fn split(mut event: BlockEvent, text: In<'_>) -> Out<'_, EventLine<'_>> {
     event.sector = sector;
     event.aux = whole_sector(sector, new);
     event.bytes = event.aux.saturating_sub(sector).saturating_mul(512);
-    Ok((rest, EventLine { event, comm: name, seq: 0 }))
+    Ok((
+        rest,
+        EventLine {
+            event,
+            comm: name,
+            seq: 0,
+        },
+    ))
 }
 
 /// blkparse prints the new sector with `%u` (32 bits): above 2 TiB its upper half is lost. It lies behind `sector` by

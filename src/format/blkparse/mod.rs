@@ -61,11 +61,7 @@ impl LineFormat for Blkparse {
         let mut lines = head[..whole].split(|b| *b == b'\n');
         let is_event = |l: &[u8]| {
             let l = l.strip_suffix(b"\r").unwrap_or(l);
-            l.len() < 512
-                && matches!(
-                    grammar::line(l),
-                    Parsed::Event(_) | Parsed::Message(..)
-                )
+            l.len() < 512 && matches!(grammar::line(l), Parsed::Event(_) | Parsed::Message(..))
         };
         if lines.any(is_event) {
             Sniff::Yes

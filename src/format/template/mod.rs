@@ -149,7 +149,10 @@ impl LineFormat for Template {
         let (p, s) = stuck.max_by_key(|(_, s)| s.part)?;
         let (before, rest) = line.split_at_checked(s.pos)?;
         let rest: String = String::from_utf8_lossy(rest).chars().take(24).collect();
-        let expected = p.parts.get(s.part).map_or("the end of the line".to_string(), shown);
+        let expected = p
+            .parts
+            .get(s.part)
+            .map_or("the end of the line".to_string(), shown);
         let found = if rest.is_empty() {
             "the line ends".to_string()
         } else {

@@ -1,8 +1,8 @@
 //! A bio as a row.
 
 use super::{
-    AsRow, Row, Value, align, cpu, dev, micros, name, pid, rwbs, seconds, sector, short_bytes, show,
-    source_line, span, stamp, uint, word,
+    AsRow, Row, Value, align, cpu, dev, micros, name, pid, rwbs, seconds, sector, short_bytes,
+    show, source_line, span, stamp, uint, word,
 };
 use crate::lifecycle::{Bio, BioFate, MergeKind, Stamp};
 use crate::present::table::cut;

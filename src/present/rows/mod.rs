@@ -175,7 +175,11 @@ fn align(cells: &[(i8, String)]) -> String {
         due += usize::from(w.unsigned_abs());
         // A cell too wide takes the room of the blanks behind it.
         let room = due.saturating_sub(used);
-        let cell = if *w < 0 { left(s, room) } else { right(s, room) };
+        let cell = if *w < 0 {
+            left(s, room)
+        } else {
+            right(s, room)
+        };
         used += width(&cell);
         line.push_str(&cell);
     }
@@ -346,6 +350,9 @@ mod tests {
         assert_eq!(micros(Some(5_000_000_000)), "5000m");
         assert_eq!(micros(Some(-30)), "-");
         let wide = align(&[(2, "12345".into()), (6, "7".into()), (-4, "x".repeat(120))]);
-        assert!(wide.starts_with("12345    7 xx") && width(wide.trim_end()) == 100, "{wide}");
+        assert!(
+            wide.starts_with("12345    7 xx") && width(wide.trim_end()) == 100,
+            "{wide}"
+        );
     }
 }

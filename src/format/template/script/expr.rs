@@ -1,7 +1,7 @@
 //! Expressions of a bpftrace script, by operator precedence.
 
-use std::fmt;
 use super::lex::{Tok, Token};
+use std::fmt;
 
 /// How deep expressions may nest; a script that goes deeper is refused, not followed onto the stack's end.
 const MAX_DEPTH: u32 = 48;
