@@ -27,7 +27,7 @@ pub struct InputArgs {
     /// Snapshot of the queue settings, from: grep . /sys/block/DEV/dev /sys/block/DEV/size /sys/block/DEV/queue/*
     #[arg(long, value_name = "FILE")]
     queue: Option<PathBuf>,
-    /// Capacity of the device in bytes (or with unit: 1900GB, 512GiB); DEV=BYTES where there are several
+    /// Capacity of the device in bytes (or with unit: 1900GB or 1.9T as disks are sold, 512GiB); DEV=BYTES where there are several
     #[arg(long, value_name = "BYTES|DEV=BYTES", value_parser = values::capacity)]
     capacity: Vec<Capacity>,
     /// Keep blkparse's FN for the device flush (default: FF, as tracepoints print it)
@@ -45,10 +45,11 @@ pub struct WindowArgs {
     /// Only these devices: MAJ,MIN, or a name that --queue or the trace tells; repeat or list
     #[arg(long, value_name = "DEV", value_parser = values::devices)]
     dev: Vec<Vec<DevSpec>>,
-    /// Only events from this time on, as the trace prints it (seconds, or with ns, us, ms, s)
+    /// Only events from this time on: seconds as blkparse prints them, or with a unit (ns, us, ms, s, m, h); bpftrace
+    /// logs print ns, so 19431550654 there is 19431550654ns here, or 19.431550654
     #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     from: Option<Nanos>,
-    /// Only events before this time
+    /// Only events before this time; written as --from
     #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     to: Option<Nanos>,
 }
@@ -106,15 +107,6 @@ pub struct OutputArgs {
     color: Color,
 }
 
-/// `--csv`, where there is one.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Output")]
-pub struct CsvArg {
-    /// CSV with a header line
-    #[arg(long, conflicts_with = "json")]
-    csv: bool,
-}
-
 impl InputArgs {
     /// As the commands take it.
     pub fn opts(self) -> InputOpts {
@@ -156,9 +148,8 @@ impl FilterArgs {
 }
 
 impl OutputArgs {
-    /// As the commands take it.
-    pub fn opts(self, csv: Option<CsvArg>) -> OutputOpts {
-        let csv = csv.is_some_and(|c| c.csv);
+    /// As the commands take it; `csv` where there is such an option.
+    pub fn opts(self, csv: bool) -> OutputOpts {
         OutputOpts {
             rows: match (self.json, csv) {
                 (true, _) => Rows::Json,

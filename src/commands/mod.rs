@@ -18,7 +18,7 @@ mod warnings;
 pub use bios::bios;
 pub use check::check;
 pub use events::events;
-pub use generate::{GenerateOpts, Page, generate};
+pub use generate::{GenerateOpts, Page, generate, recorder};
 pub use output::complain;
 pub use requests::requests;
 pub use stats::stats;

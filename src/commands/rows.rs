@@ -1,11 +1,11 @@
 //! What `events`, `requests` and `bios` have in common: rows that are written as they come.
 
-use super::filter::Picker;
+use super::filter::{Census, Picker};
 use super::output::Output;
 use super::session::{self, Consumer};
 use super::{Done, RowOpts, Rows, warnings};
 use crate::error::{Error, Result};
-use crate::event::{BlockEvent, CommTable};
+use crate::event::{BlockEvent, CommId, CommTable, Rwbs};
 use crate::lifecycle::{Bio, Request, Sink};
 use crate::present::rows::{AsRow, BioRow, EventRow, RequestRow, Row};
 use crate::present::{csv, json};
@@ -24,6 +24,7 @@ pub enum Of {
 struct RowSink {
     of: Of,
     picker: Picker,
+    census: Census,
     rows: Writer,
 }
 
@@ -56,9 +57,19 @@ pub fn run(of: Of, o: &RowOpts) -> Result<Done> {
     let mut sink = RowSink {
         of,
         picker: Picker::new(o.filter.clone()),
+        census: Census::default(),
         rows,
     };
     let finished = session::run(&o.input, &o.window, &o.output, &mut sink)?;
+    let what = match of {
+        Of::Events => "events",
+        Of::Requests => "requests",
+        Of::Bios => "bios",
+    };
+    sink.census.require_some(&sink.picker, what)?;
+    // The head of a table without rows is still there.
+    sink.rows.spill();
+    sink.rows.failed.take().map_or(Ok(()), Err)?;
     sink.rows.out.finish()?;
     warnings::warn(&finished, &o.output);
     Ok(if o.output.strict && finished.damaged() {
@@ -104,9 +115,18 @@ impl Writer {
     }
 }
 
+impl RowSink {
+    #[inline]
+    fn passes(&mut self, rwbs: Rwbs, pid: u32, comm: CommId) -> bool {
+        let passed = self.picker.pass(rwbs, pid, comm);
+        self.census.note(passed, rwbs, pid, comm);
+        passed
+    }
+}
+
 impl Sink for RowSink {
     fn event(&mut self, ev: &BlockEvent) {
-        if self.of == Of::Events && self.picker.pass(ev.rwbs, ev.pid, ev.comm) {
+        if self.of == Of::Events && self.passes(ev.rwbs, ev.pid, ev.comm) {
             self.rows.put(&EventRow {
                 ev,
                 comm: self.picker.name(ev.comm),
@@ -115,7 +135,7 @@ impl Sink for RowSink {
     }
 
     fn bio(&mut self, b: &Bio) {
-        if self.of == Of::Bios && self.picker.pass(b.rwbs, b.pid, b.comm) {
+        if self.of == Of::Bios && self.passes(b.rwbs, b.pid, b.comm) {
             self.rows.put(&BioRow {
                 bio: b,
                 comm: self.picker.name(b.comm),
@@ -124,7 +144,7 @@ impl Sink for RowSink {
     }
 
     fn request(&mut self, r: &Request) {
-        if self.of == Of::Requests && self.picker.pass(r.rwbs, r.pid, r.comm) {
+        if self.of == Of::Requests && self.passes(r.rwbs, r.pid, r.comm) {
             self.rows.put(&RequestRow {
                 rq: r,
                 comm: self.picker.name(r.comm),
@@ -139,7 +159,10 @@ impl Consumer for RowSink {
     }
 
     fn batch_done(&mut self) -> Result<()> {
-        self.rows.spill();
+        // Nothing is printed before the first row: an error may come instead.
+        if self.census.any_passed() {
+            self.rows.spill();
+        }
         self.rows.failed.take().map_or(Ok(()), Err)
     }
 }

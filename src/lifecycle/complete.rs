@@ -117,13 +117,13 @@ impl Device {
     pub fn lapse_early<S: Sink>(&mut self, now: Option<Nanos>, cx: &mut Cx<'_, S>) {
         while let Some(i) = self.early.first() {
             let Some(c) = self.rqs[i].early else {
-                self.early.remove(self.rqs[i].number);
+                self.early.pop_first();
                 continue;
             };
             if now.is_some_and(|t| t.0.saturating_sub(c.time.0) <= EARLY) {
                 return;
             }
-            self.early.remove(self.rqs[i].number);
+            self.early.pop_first();
             if self.n.d > 0 {
                 self.anomaly(AnomalyKind::CompleteUnseen);
                 self.doubt(i, Pairing::Inferred);

@@ -94,7 +94,7 @@ impl Device {
             }
             w.preflushed = rq.c;
             rq.waiters += u32::from(w.rq.kind == RequestKind::Io || self.fua == Some(false));
-            self.preflushes.remove(w.number);
+            self.preflushes.pop_first();
         }
         let issue_cpu = rq.cpu;
         self.drop_rq(i);
@@ -279,6 +279,7 @@ impl Device {
             if !g.is_some() || g > last_kick {
                 break;
             }
+            self.empties.pop_first();
             self.lose_rq(i, cx);
         }
     }

@@ -99,6 +99,11 @@ impl Fifo {
         self.items.values().next().copied()
     }
 
+    /// Takes the oldest out.
+    pub fn pop_first(&mut self) {
+        self.items.pop_first();
+    }
+
     /// How many.
     pub fn len(&self) -> usize {
         self.items.len()

@@ -107,11 +107,36 @@ fn key_names(g: &Group) -> String {
 
 /// The group's label: the values of its keys.
 pub(super) fn label(g: &Group) -> String {
-    let v: Vec<&str> =
-        g.by.values()
-            .map(|s| if s.is_empty() { "(none)" } else { s })
-            .collect();
-    v.join(" ")
+    let shown = |(key, value): (&String, &String)| match (key.as_str(), value.as_str()) {
+        (_, "") => "(none)".to_string(),
+        ("size", range) => size_label(range),
+        (_, other) => other.to_string(),
+    };
+    g.by.iter().map(shown).collect::<Vec<_>>().join(" ")
+}
+
+/// `4096..8191` as people say it: `4K-8K`.
+fn size_label(range: &str) -> String {
+    let short = |n: u64| {
+        let units = [
+            (60, "E"),
+            (50, "P"),
+            (40, "T"),
+            (30, "G"),
+            (20, "M"),
+            (10, "K"),
+        ];
+        let unit = units.iter().find(|(bits, _)| n >> bits > 0);
+        unit.map_or(n.to_string(), |(bits, u)| format!("{}{u}", n >> bits))
+    };
+    let ends = range
+        .split_once("..")
+        .and_then(|(lo, hi)| Some((lo.parse::<u64>().ok()?, hi.parse::<u64>().ok()?)));
+    match ends {
+        Some((lo, hi)) if lo < hi => format!("{}-{}", short(lo), short(hi.saturating_add(1))),
+        Some((lo, _)) => short(lo),
+        None => range.to_string(),
+    }
 }
 
 fn shown_groups(d: &Device, verbose: bool) -> (Vec<&Group>, usize) {

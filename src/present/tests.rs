@@ -16,6 +16,7 @@ fn view(color: bool, verbose: bool) -> View {
         style: Style::new(color),
         verbose,
         filtered: false,
+        remedy: Default::default(),
     }
 }
 
@@ -337,7 +338,7 @@ fn check_report() -> CheckReport {
 
 #[test]
 fn check_reads_like_this() {
-    let got = check_text(&check_report(), &PLAIN(), false);
+    let got = check_text(&check_report(), &[], &PLAIN(), false);
     narrow(&got);
     let want = "\
 usable with care · 43,216 events in 2.50 s
@@ -401,6 +402,7 @@ fn a_filter_is_no_flaw_of_the_trace() {
         &r,
         &View {
             filtered: true,
+            remedy: Default::default(),
             ..view(false, false)
         },
     );

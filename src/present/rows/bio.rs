@@ -1,8 +1,8 @@
 //! A bio as a row.
 
 use super::{
-    AsRow, Row, Value, align, cpu, dev, int, micros, name, pid, rwbs, seconds, sector, short_bytes,
-    show, source_line, stamp, uint, word,
+    AsRow, Row, Value, align, cpu, dev, micros, name, pid, rwbs, seconds, sector, short_bytes,
+    show, source_line, span, stamp, uint, word,
 };
 use crate::lifecycle::{Bio, BioFate, MergeKind, Stamp};
 use crate::present::table::cut;
@@ -100,7 +100,7 @@ impl AsRow for BioRow<'_> {
             (11, "sector"),
             (5, "size"),
             (7, "pid"),
-            (-10, "comm"),
+            (-9, "comm"),
             (-7, "joined"),
             (7, "Q2GM µs"),
             (7, "D2C µs"),
@@ -135,7 +135,7 @@ impl AsRow for BioRow<'_> {
         ]);
         row.0.extend([b.q, b.g, b.m, b.i, b.d, b.c].map(stamp));
         row.0
-            .extend([b.q.to(b.g), b.q.to(b.m), b.d.to(b.c), b.q.to(b.c)].map(int));
+            .extend([b.q.to(b.g), b.q.to(b.m), b.d.to(b.c), b.q.to(b.c)].map(span));
     }
 
     fn text(&self, out: &mut Vec<u8>) {
@@ -148,7 +148,7 @@ impl AsRow for BioRow<'_> {
             (11, show(&sector(b.sector))),
             (5, short_bytes(b.bytes)),
             (7, show(&pid(b.pid))),
-            (-10, cut(self.comm.unwrap_or("-"), 10)),
+            (-9, cut(self.comm.unwrap_or("-"), 9)),
             (-7, self.how().to_string()),
             (7, micros(b.q.to(joined))),
             (7, micros(b.d.to(b.c))),

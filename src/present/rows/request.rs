@@ -1,7 +1,7 @@
 //! A request as a row.
 
 use super::{
-    AsRow, Row, Value, align, cpu, dev, int, micros, name, pid, rwbs, seconds, sector, short_bytes,
+    AsRow, Row, Value, align, cpu, dev, micros, name, pid, rwbs, seconds, sector, short_bytes,
     show, source_line, stamp, uint, word,
 };
 use crate::lifecycle::{Outcome, Request, RequestKind, Span, Stamp};
@@ -142,7 +142,7 @@ impl AsRow for RequestRow<'_> {
         row.0.extend([r.preflush, r.postflush].map(Value::Bool));
         row.0
             .extend([r.q, r.g, r.i, r.d_first, r.d, r.c_data, r.c].map(stamp));
-        row.0.extend(Span::REQUEST.map(|s| int(r.span(s))));
+        row.0.extend(Span::REQUEST.map(|s| super::span(r.span(s))));
     }
 
     fn text(&self, out: &mut Vec<u8>) {
