@@ -1,9 +1,9 @@
 //! Options that several subcommands share, as clap sees them, and their translation for [`crate::commands`].
 
 use super::values;
-use crate::commands::{Capacity, ColorChoice, DevSpec, InputOpts, OutputOpts, Rows, Window};
-use crate::event::{Op, Rwbs};
-use crate::metrics::Filter;
+use crate::commands::{
+    Capacity, ColorChoice, DevSpec, Filter, InputOpts, Op, OutputOpts, Rows, Rwbs, Window,
+};
 use crate::units::Nanos;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;

@@ -2,8 +2,7 @@
 
 use super::common::{FilterArgs, InputArgs, OutputArgs, WindowArgs};
 use super::values;
-use crate::commands::StatsOpts;
-use crate::metrics::Key;
+use crate::commands::{Key, StatsOpts};
 use crate::units::Nanos;
 use clap::Args;
 

@@ -2,9 +2,7 @@
 //!
 //! Each function is a clap value parser: it returns a message that says what was expected and found.
 
-use crate::commands::{Capacity, DevSpec};
-use crate::event::{Op, Rwbs};
-use crate::metrics::Key;
+use crate::commands::{Capacity, DevSpec, Key, Op, Rwbs};
 use crate::units::{Nanos, parse_capacity};
 
 /// Units of time and their nanoseconds. Longer names first where one ends like another.
@@ -162,7 +160,7 @@ pub fn key(s: &str) -> Result<Key, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::DevId;
+    use crate::commands::DevId;
 
     #[test]
     fn times_take_the_usual_units_and_are_exact() {

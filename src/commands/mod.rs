@@ -23,8 +23,10 @@ pub use output::complain;
 pub use requests::requests;
 pub use stats::stats;
 
-use crate::event::DevId;
-use crate::metrics::{Filter, Key};
+// What `cli` needs to name, so that it imports nothing but this module.
+pub use crate::event::{DevId, Op, Rwbs};
+pub use crate::metrics::{Filter, Key};
+
 use crate::units::Nanos;
 use std::path::PathBuf;
 
