@@ -62,7 +62,7 @@ impl Consumer for StatsSink {
     }
 
     fn batch_done(&mut self) -> Result<()> {
-        self.check()
+        self.collector.check()
     }
 }
 
