@@ -27,11 +27,12 @@ impl Remedy {
         }
         let cut = |code: &str| matches!(code, "start_unseen" | "completions_missing");
         if self.window && q.reasons.iter().any(|r| cut(r.code)) {
-            for r in q.reasons.iter_mut().filter(|r| cut(r.code)) {
-                r.text
-                    .push_str(": the window of --from/--to cuts I/O at its edges");
-                r.weight = Verdict::UsableWithCare;
-            }
+            q.reasons.retain(|r| !cut(r.code));
+            q.reasons.push(Reason {
+                code: "window",
+                weight: Verdict::UsableWithCare,
+                text: "--from/--to cut I/O at the window's edges".to_string(),
+            });
             let worst = q.reasons.iter().map(|r| r.weight).max();
             q.verdict = worst.unwrap_or(Verdict::Complete);
         }
