@@ -361,6 +361,7 @@ fn issue_account(d: &mut Drive, open: u64) {
             account("requests", ("G", 0), vec![]),
             account("issues", ("D", 10), vec![("C", 10 - open), ("open", open)]),
         ],
+        completions: account("completions", ("C", 0), vec![]),
         anomalies: Vec::new(),
         completions_missing: 0,
         remaps: Vec::new(),

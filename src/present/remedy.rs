@@ -1,7 +1,7 @@
 //! Reasons of a verdict in the words of what was asked: a window cuts requests in two, and a gap in sequence numbers may be
 //! a filter. The trace is not to blame for either.
 
-use crate::metrics::quality::{Quality, Verdict};
+use crate::metrics::quality::{Quality, Reason, Verdict};
 
 /// What the verdict must know besides the trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,7 +42,6 @@ impl Remedy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::metrics::quality::Reason;
 
     #[test]
     fn windows_and_gaps_are_named() {
