@@ -399,7 +399,7 @@ pub struct StatsReport {
     /// Devices, ascending.
     pub devices: Vec<Device>,
     /// Plug events of tracepoints, which name no device, in a trace of several devices. (Where the trace has one
-    /// device they are counted there.) And events of devices beyond the 4,096th.
+    /// device they are counted there.) And events of devices beyond the 1,024th.
     #[serde(skip_serializing_if = "EventTable::is_empty")]
     pub unplaced_events: EventTable,
     /// `--every`.

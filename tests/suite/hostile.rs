@@ -239,8 +239,8 @@ fn half_a_story_is_told_as_such() {
     assert_eq!(r.code, Some(0), "{}", r.err);
     let g = &v["devices"][0]["groups"][0];
     assert_eq!(
-        (g["completed"].as_u64(), g["latency_ns"]["d2c"].is_null()),
-        (Some(0), true),
+        (g["completed"].is_null(), g["latency_ns"]["d2c"].is_null()),
+        (true, true),
         "{g}"
     );
     assert_eq!(
