@@ -74,7 +74,9 @@ impl Compression {
         } else if head.starts_with(b"\xfd7zXZ\0") {
             Compression::Xz
         } else if head.starts_with(b"BZh")
-            && (head[4..].starts_with(b"1AY&SY") || head[4..].starts_with(b"\x17rE8P\x90"))
+            && head
+                .get(4..)
+                .is_some_and(|b| b.starts_with(b"1AY&SY") || b.starts_with(b"\x17rE8P\x90"))
         {
             Compression::Bzip2
         } else {
