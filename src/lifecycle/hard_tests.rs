@@ -158,7 +158,8 @@ fn nested_splits_end_with_their_last_piece() {
 #[test]
 fn damaged_splits_change_nothing() {
     // A remainder before its front; a trim of a bio that has its request already.
-    let (k, r) = run("0 Q W 24+32\n 1 X W 24+0 8\n 2 G W 24+32\n 3 X W 30+0 30\n 4 D W 24+32\n 9 C W 24+32");
+    let (k, r) =
+        run("0 Q W 24+32\n 1 X W 24+0 8\n 2 G W 24+32\n 3 X W 30+0 30\n 4 D W 24+32\n 9 C W 24+32");
     assert_eq!((k.bios.len(), k.bios[0].pieces), (1, 1));
     assert_eq!(anomalies(&r, AnomalyKind::SplitUnseen), 2);
 }

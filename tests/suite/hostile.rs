@@ -73,6 +73,7 @@ fn what_is_no_trace_is_refused() {
         "blank.txt",
         "prose.txt",
         "binary.bin",
+        "bz-head.bin",
         "header-only.gz",
     ] {
         for command in ["stats", "check", "events", "requests", "bios"] {
