@@ -67,6 +67,11 @@ fn report(o: &CheckOpts, f: &Finished, totals: &BlkparseTotals) -> CheckReport {
         );
     }
     let (start, end) = f.tracker.span.map_or((0, 0), |(a, b)| (a.0, b.0));
+    for r in &f.reports {
+        for note in &r.notes {
+            quality.add_care("input_note", format!("{}: {note}", r.path));
+        }
+    }
     if f.tracker.untracked_events > 0 {
         quality.add_care(
             "untracked_events",
