@@ -166,6 +166,8 @@ impl Merge {
                     break;
                 }
                 e.time = e.time - self.genesis;
+                // Not before: the name may have been told in another lane meanwhile.
+                e.comm = self.names.of(e.pid, e.cpu);
                 out.push(e);
                 next = lane.next(&mut self.names)?;
             }
