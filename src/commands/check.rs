@@ -110,6 +110,7 @@ fn check_input(r: &ImportReport) -> CheckInput {
         skipped: r.skipped.iter().map(|(k, n)| (k.name(), *n)).collect(),
         damage: damage.collect(),
         lines_accounted: r.law_holds(),
+        started_unix_ns: r.started,
     }
 }
 

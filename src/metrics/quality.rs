@@ -201,17 +201,21 @@ fn judge_input(i: &Input, out: &mut Vec<Reason>) {
         .filter(|(k, _)| !of_stream(k))
         .map(|(_, n)| n)
         .sum();
+    let (one, many) = (i.unit(), format!("{}s", i.unit()));
     if lines > i.events {
         out.push(unusable(
             "damage",
             format!(
                 "{} damaged, only {}",
-                some(lines, "line", "lines"),
+                some(lines, one, &many),
                 some(i.events, "event", "events")
             ),
         ));
     } else if lines > 0 {
-        out.push(care("damage", some(lines, "damaged line", "damaged lines")));
+        out.push(care(
+            "damage",
+            some(lines, &format!("damaged {one}"), &format!("damaged {many}")),
+        ));
     }
     if i.defects.keys().any(|k| of_stream(k)) {
         out.push(care(
@@ -397,6 +401,9 @@ pub struct CheckInput {
     pub damage: Vec<DefectRow>,
     /// *lines = event lines + skipped + damaged*.
     pub lines_accounted: bool,
+    /// Wall clock at time 0, ns since 1970, where the recording tells it (binary blktrace).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_unix_ns: Option<u64>,
 }
 
 /// One device of `check`.

@@ -175,6 +175,7 @@ pub fn report() -> StatsReport {
             defects: BTreeMap::new(),
             lost_events: Some(0),
             late_events: 0,
+            records: false,
         }],
         span_ns: 1_980_000_000,
         start_ns: 0,

@@ -302,6 +302,7 @@ fn check_report() -> CheckReport {
                 remedy: "the line was skipped and counted; look at it in the input",
             }],
             lines_accounted: true,
+            started_unix_ns: None,
         }],
         start_ns: 0,
         span_ns: 2_500_000_000,

@@ -11,6 +11,7 @@ mod golden;
 mod hard_cases;
 mod hostile;
 mod laws;
+mod recordings;
 mod source;
 mod support;
 mod truths;

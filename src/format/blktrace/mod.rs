@@ -58,3 +58,8 @@ impl TraceFormat for Blktrace {
         Ok(Box::new(reader::Records::open(sources, how, &INFO)?))
     }
 }
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
