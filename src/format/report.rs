@@ -105,7 +105,7 @@ impl Defect {
             Defect::CutRecord => {
                 "the file was cut while it was written or copied; the rest of its events is missing"
             }
-            _ => "it was skipped and counted; look at it in the input",
+            _ => "the line was skipped and counted; look at it in the input",
         }
     }
 }

@@ -129,6 +129,8 @@ impl Frames {
             None => return self.damage(form.header(), "its length reaches over the next record"),
             // The last record, or one that another follows.
             Some(next) if next.is_empty() || Form::of(next).is_some() => {}
+            // Neither the one nor the other: a magic number in the middle of garbage.
+            Some(_) if !r.plausible() => return self.damage(0, "no record starts here"),
             Some(_) => {
                 if self.find(form.header()).is_some_and(|n| n < len) {
                     return self.damage(form.header(), "its length reaches over the next record");
