@@ -322,6 +322,7 @@ fn in_common(a: Fields, b: Fields) -> Fields {
         rq_merge_named: a.rq_merge_named && b.rq_merge_named,
         unplug_reason: a.unplug_reason && b.unplug_reason,
         completions_may_vanish: a.completions_may_vanish || b.completions_may_vanish,
+        all_actions: a.all_actions && b.all_actions,
         time_step_ns: a.time_step_ns.max(b.time_step_ns),
     }
 }

@@ -47,7 +47,7 @@ impl Section for Flushes {
 
     fn request(&mut self, r: &Request) {
         match r.kind {
-            RequestKind::EmptyFlush => self.steps += 1,
+            RequestKind::EmptyFlush => self.steps += 1 + u64::from(r.postflush),
             RequestKind::Io if r.outcome != Outcome::Absorbed => {
                 self.steps += u64::from(r.preflush) + u64::from(r.postflush);
             }

@@ -30,6 +30,7 @@ static INFO: FormatInfo = FormatInfo {
     fields: Fields {
         error: false,
         time_step_ns: 10_000,
+        all_actions: false,
         ..BPF_FIELDS
     },
     order: Order::PerCpu,

@@ -262,6 +262,7 @@ fn fields(events: &[Pattern]) -> Fields {
         // A script's fixed events are tracepoints; letters and names in the line are known only when read.
         rq_merge_named: !has(&[Field::Event]) || fixed(Action::RqMerge),
         time_step_ns: step.unwrap_or(1),
+        all_actions: false,
         ..BPF_FIELDS
     }
 }
