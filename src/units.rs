@@ -86,7 +86,7 @@ pub fn human_ns(ns: f64) -> String {
 pub fn utc(unix_ns: u64) -> String {
     let secs = unix_ns / 1_000_000_000;
     let (mut days, of_day) = (secs / 86_400, secs % 86_400);
-    let leap = |y: u64| y % 4 == 0 && y % 100 != 0 || y % 400 == 0;
+    let leap = |y: u64| y.is_multiple_of(4) && (!y.is_multiple_of(100) || y.is_multiple_of(400));
     let mut year = 1970;
     while days >= 365 + u64::from(leap(year)) {
         days -= 365 + u64::from(leap(year));

@@ -258,8 +258,8 @@ fn compared_rows() -> Vec<ComparedRow> {
     ]
 }
 
-fn check_report() -> CheckReport {
-    let ledger = vec![
+fn check_ledger() -> Vec<AccountRow> {
+    vec![
         AccountRow {
             account: "bios",
             r#in: BTreeMap::from([("Q", 100), ("X", 2)]),
@@ -272,7 +272,11 @@ fn check_report() -> CheckReport {
             out: BTreeMap::from([("C", 50), ("lost", 7), ("open", 1)]),
             balance: 2,
         },
-    ];
+    ]
+}
+
+fn check_report() -> CheckReport {
+    let ledger = check_ledger();
     let d = CheckDevice {
         dev: DevId::new(8, 0),
         name: Some("sda".into()),

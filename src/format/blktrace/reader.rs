@@ -83,10 +83,12 @@ enum From {
     Over,
 }
 
+type Batches = Receiver<Result<Batch>>;
+
 /// A thread that reads ahead.
 struct Ahead {
     /// `None` once the reader is being dropped.
-    ends: Option<(Receiver<Result<Batch>>, Sender<Vec<BlockEvent>>)>,
+    ends: Option<(Batches, Sender<Vec<BlockEvent>>)>,
     threads: Vec<JoinHandle<()>>,
     /// The inputs are plain files, so that the threads can be waited for.
     join: bool,

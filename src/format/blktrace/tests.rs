@@ -214,35 +214,43 @@ fn cpus_are_merged_as_blkparse_does() {
     assert_eq!(r.iter().map(|r| r.events).collect::<Vec<_>>(), [4, 3, 2, 0]);
 }
 
+/// The files of five CPUs of different lengths.
+fn five_parts() -> Vec<Vec<u8>> {
+    let of = |cpu: u32| {
+        let mut all = vec![name(100 + cpu, cpu, format!("task{cpu}").as_bytes())];
+        all.extend(writes(cpu, 9000 + cpu));
+        file(&all, V7)
+    };
+    (0..5).map(of).collect()
+}
+
+fn gzip(b: &[u8]) -> Vec<u8> {
+    let mut e = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    e.write_all(b).expect("a vector takes all");
+    e.finish().expect("a vector takes all")
+}
+
+/// A directory with the parts as the files of `sda`, with a suffix.
+fn files_of(parts: &[Vec<u8>], suffix: &str) -> tempfile::TempDir {
+    let names: Vec<String> = (0..parts.len())
+        .map(|i| format!("sda.blktrace.{i}{suffix}"))
+        .collect();
+    let named: Vec<(&str, Vec<u8>)> = names
+        .iter()
+        .map(String::as_str)
+        .zip(parts.iter().cloned())
+        .collect();
+    recording(&named)
+}
+
 #[test]
 fn threads_names_and_packing_change_nothing() {
-    let gz = |b: &[u8]| {
-        let mut e = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        e.write_all(b).expect("a vector takes all");
-        e.finish().expect("a vector takes all")
-    };
-    let parts: Vec<Vec<u8>> = (0..5)
-        .map(|cpu| {
-            let first = name(100 + cpu, cpu, format!("task{cpu}").as_bytes());
-            let mut all = vec![first];
-            all.extend(writes(cpu, 9000 + cpu));
-            file(&all, V7)
-        })
-        .collect();
-    let plain: Vec<(String, Vec<u8>)> = (0..5)
-        .map(|i| (format!("sda.blktrace.{i}"), parts[i].clone()))
-        .collect();
-    let named: Vec<(&str, Vec<u8>)> = plain.iter().map(|(n, b)| (n.as_str(), b.clone())).collect();
-    let (events, comms, _) = all(&named);
+    let parts = five_parts();
+    let dir = files_of(&parts, "");
+    let (events, comms, _) = read(&[dir.path().to_path_buf()], 1).expect("readable");
     assert!(events.is_sorted_by_key(|e| e.time) && events.len() == 45_010);
-    let packed: Vec<(String, Vec<u8>)> = (0..5)
-        .map(|i| (format!("sda.blktrace.{i}.gz"), gz(&parts[i])))
-        .collect();
-    let named: Vec<(&str, Vec<u8>)> = packed
-        .iter()
-        .map(|(n, b)| (n.as_str(), b.clone()))
-        .collect();
-    let dir = recording(&named);
+    let packed: Vec<Vec<u8>> = parts.iter().map(|p| gzip(p)).collect();
+    let dir = files_of(&packed, ".gz");
     for threads in [1, 2, 3, 6] {
         let (e, c, r) = read(&[dir.path().join("sda")], threads).expect("readable");
         assert!(
@@ -254,7 +262,14 @@ fn threads_names_and_packing_change_nothing() {
                 .all(|r| r.compression == "gzip" && r.lost_events == Some(0))
         );
     }
-    // As a pipe gives them: a CPU's buffers one after another, not in order of time.
+}
+
+/// As a pipe gives them: a CPU's buffers one after another, not in order of time.
+#[test]
+fn the_buffers_of_a_pipe_are_put_in_order() {
+    let parts = five_parts();
+    let dir = files_of(&parts, "");
+    let (events, _, _) = read(&[dir.path().to_path_buf()], 1).expect("readable");
     let mut stream = Vec::new();
     for block in 0..5 {
         for p in &parts {
@@ -285,70 +300,52 @@ fn defects(r: &ImportReport) -> Vec<(Defect, u64)> {
     r.defects.iter().map(|(k, c)| (*k, c.n)).collect()
 }
 
+/// What is done to 1000 records, events left, the defect, lost events.
+type Harm = (fn(&mut Vec<u8>), usize, Defect, u64);
+
+const HARMS: [Harm; 9] = [
+    (|b| b.truncate(48 * 1000 - 7), 999, Defect::CutRecord, 0),
+    (|b| b.truncate(48 * 999 + 3), 999, Defect::CutRecord, 0),
+    (|b| b[48 * 500] ^= 1, 999, Defect::BadRecord, 1),
+    (|b| b[24_000..24_480].fill(0), 990, Defect::BadRecord, 10),
+    (
+        |b| drop(b.splice(336..336, *b"garbage t t t")),
+        1000,
+        Defect::BadRecord,
+        0,
+    ),
+    (|b| drop(b.drain(341..433)), 997, Defect::BadRecord, 3),
+    (|b| b[24_046..24_048].fill(0xff), 999, Defect::BadRecord, 1),
+    (|b| b[48 * 500 + 14] = 0x10, 999, Defect::BadTime, 1),
+    (|b| b[48 * 500 + 38] ^= 4, 999, Defect::BadDevice, 1),
+];
+
 #[test]
 fn damage_costs_the_damaged_records() {
     let good = file(&writes(0, 1000), V7);
-    // (what is done, events left, defects, lost)
-    type Case = (fn(&mut Vec<u8>), u64, (Defect, u64), u64);
-    let cases: [Case; 9] = [
-        (
-            |b| b.truncate(48 * 1000 - 7),
-            999,
-            (Defect::CutRecord, 1),
-            0,
-        ),
-        (|b| b.truncate(48 * 999 + 3), 999, (Defect::CutRecord, 1), 0),
-        (|b| b[48 * 500] ^= 1, 999, (Defect::BadRecord, 1), 1),
-        (
-            |b| b[48 * 500..48 * 510].fill(0),
-            990,
-            (Defect::BadRecord, 1),
-            10,
-        ),
-        (
-            |b| drop(b.splice(48 * 7..48 * 7, *b"garbage t t t")),
-            1000,
-            (Defect::BadRecord, 1),
-            0,
-        ),
-        (
-            |b| drop(b.drain(48 * 7 + 5..48 * 9 + 1)),
-            997,
-            (Defect::BadRecord, 1),
-            3,
-        ),
-        (
-            |b| b[48 * 500 + 46..][..2].fill(0xff),
-            999,
-            (Defect::BadRecord, 1),
-            1,
-        ),
-        (|b| b[48 * 500 + 14] = 0x10, 999, (Defect::BadTime, 1), 1),
-        (|b| b[48 * 500 + 38] ^= 4, 999, (Defect::BadDevice, 1), 1),
-    ];
-    for (i, (harm, events, defect, lost)) in cases.into_iter().enumerate() {
+    for (i, (harm, events, kind, lost)) in HARMS.into_iter().enumerate() {
         let mut bytes = good.clone();
         harm(&mut bytes);
         let (e, _, r) = one(bytes);
+        let got = (e.len(), defects(&r[0]), r[0].lost_events);
         assert_eq!(
-            (e.len() as u64, defects(&r[0])),
-            (events, vec![defect]),
+            got,
+            (events, vec![(kind, 1)], Some(lost)),
             "case {i}: {r:?}"
         );
-        assert_eq!(r[0].lost_events, Some(lost), "case {i}");
         assert!(e.is_sorted_by_key(|e| e.time), "case {i}");
     }
+}
+
+#[test]
+fn damage_has_a_place_and_a_reason() {
+    let good = file(&writes(0, 1000), V7);
     let mut bytes = good.clone();
     bytes[48 * 500] ^= 1;
     let text = one(bytes).2[0].defects[&Defect::BadRecord].first[0].clone();
-    assert_eq!(
-        text,
-        (
-            501,
-            "byte 24000: 48 bytes, no record starts here".to_string()
-        )
-    );
-    // The length of the last record is damaged, and the records behind it are not lost to it.
+    let want = "byte 24000: 48 bytes, no record starts here";
+    assert_eq!(text, (501, want.to_string()));
+    // The length of a record is damaged near the end, and the records behind it are not lost to it.
     let mut bytes = good.clone();
     bytes[48 * 998 + 47] = 0x40;
     let (e, _, r) = one(bytes);
@@ -356,16 +353,14 @@ fn damage_costs_the_damaged_records() {
         (e.len(), defects(&r[0])),
         (999, vec![(Defect::BadRecord, 1)])
     );
-    let unknown = [writes(0, 1), vec![record(30 | WRITE, 0, 2, 3)]].concat();
-    assert_eq!(
-        defects(&one(file(&unknown, V7)).2[0]),
-        [(Defect::UnknownAction, 1)]
-    );
-    let bare = [writes(0, 1), vec![record(15 | WRITE, 0, 2, 1_001_500)]].concat();
-    assert_eq!(
-        defects(&one(file(&bare, V7)).2[0]),
-        [(Defect::BadRecord, 1)]
-    );
+    let with = |w: Written| {
+        let all = [writes(0, 1), vec![w]].concat();
+        defects(&one(file(&all, V7)).2[0])
+    };
+    let unknown = record(30 | WRITE, 0, 2, 3);
+    assert_eq!(with(unknown), [(Defect::UnknownAction, 1)]);
+    let remap_to_nowhere = record(15 | WRITE, 0, 2, 1_001_500);
+    assert_eq!(with(remap_to_nowhere), [(Defect::BadRecord, 1)]);
 }
 
 #[test]
