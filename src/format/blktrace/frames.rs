@@ -72,30 +72,26 @@ impl Frames {
         self.died
     }
 
-    /// The bytes of a record's PDU, until the next call of [`Frames::next`].
+    /// The bytes of a record's PDU, until the next record is asked for.
     #[inline]
     pub(super) fn pdu(&self, place: Range<usize>) -> &[u8] {
         self.buffer.get(place).unwrap_or_default()
     }
 
-    /// What lies next.
-    #[inline]
-    pub(super) fn next(&mut self) -> Frame {
-        let rest = self.buffer.get(self.at..self.end).unwrap_or_default();
-        if starts(rest, self.form)
-            && let Some(r) = Record::read(self.form, rest)
-        {
-            let len = self.form.header() + usize::from(r.pdu_len);
-            // The next header must be there as a whole: it may have to be looked at.
-            if rest.len() >= len + LONGEST
-                && rest.get(len..).is_some_and(|next| starts(next, self.form))
-            {
-                let pdu = self.at + self.form.header()..self.at + len;
-                self.at += len;
-                return Frame::Record(r, pdu);
-            }
+    /// The next record, if it lies whole in this piece, has the form of the last one, and is followed by another.
+    #[inline(always)]
+    pub(super) fn fast(&mut self) -> Option<(Record, Range<usize>)> {
+        let rest = self.buffer.get(self.at..self.end)?;
+        let r = Record::read(self.form, rest).filter(|_| starts(rest, self.form))?;
+        let len = self.form.header() + usize::from(r.pdu_len);
+        // The next header must be there as a whole: it may have to be looked at.
+        let next = rest.get(len..).filter(|n| n.len() >= LONGEST)?;
+        if !starts(next, self.form) {
+            return None;
         }
-        self.slow()
+        let pdu = self.at + self.form.header()..self.at + len;
+        self.at += len;
+        Some((r, pdu))
     }
 
     /// The header behind the record given last, if the stream has one.
@@ -105,9 +101,10 @@ impl Frames {
         Record::read(form, rest)
     }
 
-    /// Near the end of a piece or of the stream, at a change of form, and at damage.
+    /// What lies next where [`Frames::fast`] does not go: near the end of a piece or of the stream, at a change of form,
+    /// and at damage.
     #[cold]
-    fn slow(&mut self) -> Frame {
+    pub(super) fn slow(&mut self) -> Frame {
         self.want(LONGEST + MAGIC);
         match self.end - self.at {
             0 => return Frame::End,

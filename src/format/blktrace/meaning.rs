@@ -7,6 +7,7 @@ use super::record::{CGROUP, Form, Record};
 use crate::event::{Action, BlockEvent, CommId, DevId, NO_CPU, NO_SECTOR, Rwbs};
 use crate::format::{Defect, SkipRule};
 use crate::units::Nanos;
+use std::sync::LazyLock;
 
 /// What a record says.
 pub(super) enum Meaning<'a> {
@@ -68,8 +69,24 @@ const ACTIONS: [Action; 15] = [
 const NO_REQUEST: std::ops::RangeInclusive<u64> = 16..=19;
 
 /// Reads a record; `line` is its number.
-#[inline]
-pub(super) fn of<'a>(r: &Record, pdu: &'a [u8], form: Form, line: u32) -> Meaning<'a> {
+#[inline(always)]
+pub(super) fn of<'a>(
+    r: &Record,
+    pdu: &'a [u8],
+    form: Form,
+    letters: &Letters,
+    line: u32,
+) -> Meaning<'a> {
+    let id = r.action & 0xffff;
+    // Anything but an action of a bio or request without a cgroup.
+    match ACTIONS.get((id as usize).wrapping_sub(1)) {
+        Some(action) if !r.notify() => event(r, *action, pdu, letters, line),
+        _ => rarer(r, pdu, form, letters, line),
+    }
+}
+
+#[inline(never)]
+fn rarer<'a>(r: &Record, pdu: &'a [u8], form: Form, letters: &Letters, line: u32) -> Meaning<'a> {
     let pdu = match r.action & CGROUP {
         0 => pdu,
         _ => match pdu.get(8..) {
@@ -81,26 +98,22 @@ pub(super) fn of<'a>(r: &Record, pdu: &'a [u8], form: Form, line: u32) -> Meanin
     if r.notify() {
         return notify(id, pdu, form);
     }
-    let Some(action) = ACTIONS.get((id as usize).wrapping_sub(1)) else {
-        return if NO_REQUEST.contains(&id) {
-            Meaning::Skip(SkipRule::OtherEvent)
-        } else {
-            Meaning::Defect(Defect::UnknownAction, "an action that is not known")
-        };
-    };
-    event(r, *action, pdu, line)
+    match ACTIONS.get((id as usize).wrapping_sub(1)) {
+        Some(action) => event(r, *action, pdu, letters, line),
+        None if NO_REQUEST.contains(&id) => Meaning::Skip(SkipRule::OtherEvent),
+        None => Meaning::Defect(Defect::UnknownAction, "an action that is not known"),
+    }
 }
 
-#[inline]
-fn event<'a>(r: &Record, action: Action, pdu: &[u8], line: u32) -> Meaning<'a> {
-    let passthrough = r.action & category::PASSTHROUGH != 0;
+#[inline(always)]
+fn event<'a>(r: &Record, action: Action, pdu: &[u8], letters: &Letters, line: u32) -> Meaning<'a> {
     let mut e = BlockEvent {
         // Below 2^63 but for damage, which must not look like the beginning.
         time: Nanos(i64::try_from(r.time).unwrap_or(i64::MAX)),
         sector: r.sector,
-        bytes: u64::from(r.bytes),
+        bytes: u64::from(r.bytes & !511),
         aux: 0,
-        rwbs: rwbs(r),
+        rwbs: rwbs(r, letters),
         dev: DevId(r.device),
         aux_dev: DevId::NONE,
         pid: r.pid,
@@ -111,12 +124,11 @@ fn event<'a>(r: &Record, action: Action, pdu: &[u8], line: u32) -> Meaning<'a> {
         action,
         flags: 0,
     };
-    if passthrough {
+    if r.action & category::PASSTHROUGH != 0 {
         // `blk_rq_trace_sector` (kernel/trace/blktrace.c) writes 0 for "none".
         e.sector = NO_SECTOR;
+        e.bytes = u64::from(r.bytes);
         e.flags = BlockEvent::PASSTHROUGH;
-    } else {
-        e.bytes &= !511;
     }
     match action {
         // 16 bits without sign hold a negative errno.
@@ -187,48 +199,46 @@ fn clock(pdu: &[u8], form: Form) -> Option<u64> {
     Some(u64::from(secs) * 1_000_000_000 + u64::from(ns))
 }
 
+/// The letters of every combination of the bits that `fill_rwbs` looks at, in the order of [`rwbs`].
+pub(super) type Letters = [Rwbs; 256];
+
 /// The letters as `fill_rwbs` builds them.
-#[inline]
-fn rwbs(r: &Record) -> Rwbs {
-    if r.action & category::V8 != 0
-        && let Some(op) = category::LETTERS.iter().find(|l| r.action & l.0 != 0)
-        && r.action & category::DISCARD == 0
-    {
-        return letters(r.action, op.1);
-    }
+#[inline(always)]
+fn rwbs(r: &Record, letters: &Letters) -> Rwbs {
     let a = r.action;
-    let bit = |mask: u64, to: usize| usize::from(a & mask != 0) << to;
-    let index = bit(category::FLUSH, 0)
-        | bit(category::DISCARD, 1)
-        | bit(category::WRITE, 2)
-        | usize::from(r.bytes != 0) << 3
-        | bit(category::FUA, 4)
-        | bit(category::AHEAD, 5)
-        | bit(category::SYNC, 6)
-        | bit(category::META, 7);
-    TABLE[index & 255]
+    if a & category::V8 != 0
+        && a & category::DISCARD == 0
+        && let Some(op) = category::LETTERS.iter().find(|l| a & l.0 != 0)
+    {
+        return spell(a, op.1);
+    }
+    // Three runs of bits: write, flush and sync; readahead, meta and discard; FUA.
+    let index = (a >> 17 & 7) | (a >> 27 & 7) << 3 | (a >> 31 & 1) << 6;
+    letters[(index | u64::from(r.bytes != 0) << 7) as usize & 255]
 }
 
-static TABLE: std::sync::LazyLock<[Rwbs; 256]> = std::sync::LazyLock::new(|| {
-    std::array::from_fn(|i| {
-        let op: &[u8] = match (i & 2 != 0, i & 4 != 0, i & 8 != 0) {
-            (true, _, _) => b"D",
-            (_, true, _) => b"W",
-            (_, _, true) => b"R",
-            _ => b"N",
-        };
-        let to = |from: usize, mask: u64| if i >> from & 1 != 0 { mask } else { 0 };
-        let flags = to(0, category::FLUSH)
-            | to(4, category::FUA)
-            | to(5, category::AHEAD)
-            | to(6, category::SYNC)
-            | to(7, category::META);
-        letters(flags, op)
-    })
-});
+/// The table: as blkparse prints, or with the one renaming (`FN` is `FF`).
+pub(super) fn letters_of(raw: bool) -> &'static Letters {
+    if raw { &RAW } else { &CANONICAL }
+}
+
+static RAW: LazyLock<Letters> = LazyLock::new(|| std::array::from_fn(|i| table_entry(i as u64)));
+static CANONICAL: LazyLock<Letters> = LazyLock::new(|| RAW.map(Rwbs::canonical));
+
+fn table_entry(index: u64) -> Rwbs {
+    let a = (index & 7) << 17 | (index >> 3 & 7) << 27 | (index >> 6 & 1) << 31;
+    let has = |mask: u64| a & mask != 0;
+    let op: &[u8] = match (has(category::DISCARD), has(category::WRITE), index >> 7) {
+        (true, _, _) => b"D",
+        (_, true, _) => b"W",
+        (_, _, 1) => b"R",
+        _ => b"N",
+    };
+    spell(a, op)
+}
 
 /// `[F]OP[F][A][S][M]`.
-fn letters(a: u64, op: &[u8]) -> Rwbs {
+fn spell(a: u64, op: &[u8]) -> Rwbs {
     let has = |mask: u64, letter: u8| (a & mask != 0).then_some(letter);
     let text: Vec<u8> = has(category::FLUSH, b'F')
         .into_iter()

@@ -4,7 +4,7 @@
 //! printed goes on; one that is put back goes before those waiting at its time, but never to the front of an equal one.
 
 use super::names::Names;
-use super::part::Part;
+use super::part::{Limits, Part};
 use crate::error::Result;
 use crate::event::BlockEvent;
 use crate::format::open::BATCH;
@@ -16,6 +16,7 @@ pub(super) struct Lane {
     pub(super) part: Part,
     /// For streams of several CPUs, which `blktrace -o -` writes buffer by buffer.
     sorter: Option<SortWindow>,
+    unsorted: Vec<BlockEvent>,
     ready: Vec<BlockEvent>,
     at: usize,
     head: Option<BlockEvent>,
@@ -27,6 +28,7 @@ impl Lane {
         Lane {
             part,
             sorter,
+            unsorted: Vec::new(),
             ready: Vec::new(),
             at: 0,
             head: None,
@@ -34,17 +36,28 @@ impl Lane {
         }
     }
 
-    #[inline]
-    fn next(&mut self, names: &mut Names) -> Result<Option<BlockEvent>> {
+    /// As [`Part::run`].
+    fn run(
+        &mut self,
+        to: &Limits,
+        names: &mut Names,
+        out: &mut Vec<BlockEvent>,
+    ) -> Result<Option<BlockEvent>> {
         if self.sorter.is_none() {
-            return self.part.next(names);
+            return self.part.run(to, names, out);
         }
-        if self.at >= self.ready.len() {
-            self.sort(names)?;
+        loop {
+            if self.at >= self.ready.len() {
+                self.sort(names)?;
+            }
+            let Some(e) = self.ready.get(self.at) else {
+                return Ok(None);
+            };
+            self.at += 1;
+            if let Some(left) = to.push(*e, names, out) {
+                return Ok(Some(left));
+            }
         }
-        let e = self.ready.get(self.at).copied();
-        self.at += 1;
-        Ok(e)
     }
 
     fn sort(&mut self, names: &mut Names) -> Result<()> {
@@ -53,19 +66,16 @@ impl Lane {
         };
         self.ready.clear();
         self.at = 0;
-        let mut some = Vec::with_capacity(BATCH);
+        let some = Limits {
+            full: BATCH,
+            ..Limits::NONE
+        };
         while self.ready.is_empty() && !self.ended {
-            some.clear();
-            while some.len() < BATCH {
-                match self.part.next(names)? {
-                    Some(e) => some.push(e),
-                    None => {
-                        self.ended = true;
-                        break;
-                    }
-                }
-            }
-            sorter.push(&some, &mut self.ready);
+            self.unsorted.clear();
+            let left = self.part.run(&some, names, &mut self.unsorted)?;
+            self.ended = left.is_none();
+            self.unsorted.extend(left);
+            sorter.push(&self.unsorted, &mut self.ready);
         }
         if self.ready.is_empty() {
             sorter.drain(BATCH, &mut self.ready);
@@ -98,7 +108,7 @@ impl Merge {
             genesis: Nanos(0),
         };
         for i in 0..m.lanes.len() {
-            m.advance(i)?;
+            m.prime(i)?;
         }
         // A message may be the first record; blkparse counts from it too.
         let first = m
@@ -125,12 +135,12 @@ impl Merge {
         }
     }
 
-    /// Reads a lane's next event and puts the lane where it belongs.
-    fn advance(&mut self, i: usize) -> Result<()> {
+    /// Reads a lane's first event and puts the lane where it belongs.
+    fn prime(&mut self, i: usize) -> Result<()> {
         let Some(lane) = self.lanes.get_mut(i) else {
             return Ok(());
         };
-        lane.head = lane.next(&mut self.names)?;
+        lane.head = lane.run(&Limits::NONE, &mut self.names, &mut Vec::new())?;
         if let Some(head) = lane.head {
             self.put(head.time, i);
         }
@@ -146,38 +156,37 @@ impl Merge {
         self.waiting.insert(at, (time, i));
     }
 
-    /// Appends up to about `max` events; `false` when there are no more.
+    /// Appends events until `out` holds `full`; `false` when there are no more.
     ///
     /// # Errors
     /// Reading failed.
-    pub(super) fn read(&mut self, max: usize, out: &mut Vec<BlockEvent>) -> Result<bool> {
-        while out.len() < max {
+    pub(super) fn read(&mut self, full: usize, out: &mut Vec<BlockEvent>) -> Result<bool> {
+        out.reserve(full.saturating_sub(out.len()));
+        while out.len() < full {
             let Some((_, i)) = self.waiting.pop() else {
                 return Ok(false);
             };
-            let until = self.waiting.last().map_or(Nanos::MAX, |w| w.0);
+            // The lane goes on as long as no other is earlier.
+            let to = Limits {
+                genesis: self.genesis,
+                until: self.waiting.last().map_or(Nanos::MAX, |w| w.0),
+                full,
+            };
             let Some(lane) = self.lanes.get_mut(i) else {
                 return Ok(false);
             };
-            let mut next = lane.head.take();
-            // The lane goes on as long as no other is earlier.
-            while let Some(mut e) = next {
-                if e.time > until || out.len() >= max {
-                    break;
-                }
-                e.time = e.time - self.genesis;
-                // Not before: the name may have been told in another lane meanwhile.
-                e.comm = self.names.of(e.pid, e.cpu);
-                out.push(e);
-                next = lane.next(&mut self.names)?;
-            }
-            if let Some(e) = next {
-                lane.head = Some(e);
-                if e.time > until {
-                    self.put(e.time, i);
-                } else {
-                    self.waiting.push((e.time, i));
-                }
+            let left = match lane.head.take() {
+                Some(head) => to.push(head, &mut self.names, out),
+                None => None,
+            };
+            lane.head = match left {
+                None => lane.run(&to, &mut self.names, out)?,
+                left => left,
+            };
+            match lane.head {
+                Some(e) if e.time > to.until => self.put(e.time, i),
+                Some(e) => self.waiting.push((e.time, i)),
+                None => {}
             }
         }
         Ok(true)

@@ -1,13 +1,15 @@
 //! One input: its records as events with times, its account, and what contradicts the records around it.
 
 use super::frames::{Frame, Frames};
-use super::meaning::{self, Meaning};
+use super::meaning::{self, Letters, Meaning};
 use super::names::Names;
 use super::record::{CGROUP, Record};
 use super::sequence::Sequences;
 use crate::error::{Error, Kind, Result};
 use crate::event::{BlockEvent, DevId};
 use crate::format::{Defect, ImportReport, SkipRule};
+use crate::units::Nanos;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// A record this far (ns) from both its neighbours on the same CPU, which agree with each other, has a damaged time.
@@ -25,12 +27,46 @@ pub(super) struct Part {
     before: Option<Before>,
     /// The first device met.
     pub(super) device: Option<DevId>,
-    /// Time of the first record, messages included, notices not.
+    /// Time of the first message.
     pub(super) first: Option<u64>,
     /// When the wall clock was told: the record's time, and ns since 1970.
     pub(super) clock: Option<(u64, u64)>,
-    raw_rwbs: bool,
+    letters: &'static Letters,
     ended: bool,
+}
+
+/// How far to read, and from where times count.
+pub(super) struct Limits {
+    pub(super) genesis: Nanos,
+    pub(super) until: Nanos,
+    pub(super) full: usize,
+}
+
+impl Limits {
+    /// Reads one event and appends none.
+    pub(super) const NONE: Limits = Limits {
+        genesis: Nanos(0),
+        until: Nanos::MAX,
+        full: 0,
+    };
+
+    /// Appends an event if it is within the limits, else gives it back.
+    #[inline(always)]
+    pub(super) fn push(
+        &self,
+        mut e: BlockEvent,
+        names: &mut Names,
+        out: &mut Vec<BlockEvent>,
+    ) -> Option<BlockEvent> {
+        if e.time > self.until || out.len() >= self.full {
+            return Some(e);
+        }
+        e.time = e.time - self.genesis;
+        // Not before: the name may have been told by another input meanwhile.
+        e.comm = names.of(e.pid, e.cpu);
+        out.push(e);
+        None
+    }
 }
 
 /// What is kept of the record before.
@@ -59,76 +95,97 @@ impl Part {
             device: None,
             first: None,
             clock: None,
-            raw_rwbs,
+            letters: meaning::letters_of(raw_rwbs),
             ended: false,
         }
     }
 
-    /// The next event, in the order of the input; `None` at the end.
+    /// Reads events in the order of the input and appends, counted from `genesis` and with their names, those up to the
+    /// time `until`, until `out` holds `full`; the first that is not appended, as it is, or `None` at the end.
     ///
     /// # Errors
     /// Reading failed. Damage is counted instead.
-    pub(super) fn next(&mut self, names: &mut Names) -> Result<Option<BlockEvent>> {
+    pub(super) fn run(
+        &mut self,
+        to: &Limits,
+        names: &mut Names,
+        out: &mut Vec<BlockEvent>,
+    ) -> Result<Option<BlockEvent>> {
         loop {
-            match self.frames.next() {
-                Frame::Record(r, pdu) => {
-                    self.report.lines += 1;
-                    if self.strange(&r) {
-                        continue;
-                    }
-                    let line = u32::try_from(self.report.lines).unwrap_or(u32::MAX);
-                    let form = self.frames.form();
-                    match meaning::of(&r, self.frames.pdu(pdu), form, line) {
-                        Meaning::Event(e) => return Ok(Some(self.event(&r, e))),
-                        Meaning::Name(name) => {
-                            names.learn(r.pid, r.cpu, name);
-                            self.report.skip(SkipRule::Notice);
-                        }
-                        Meaning::Clock(ns) => {
-                            self.clock.get_or_insert((r.time, ns));
-                            self.report.skip(SkipRule::Notice);
-                        }
-                        Meaning::Skip(rule) => {
-                            // blkparse 1.2.0 knows no message with a cgroup: it neither prints nor counts from one.
-                            if r.action & CGROUP == 0 {
-                                self.first.get_or_insert(r.time);
-                            }
-                            self.report.skip(rule);
-                        }
-                        Meaning::Defect(kind, why) => self.defect(kind, why, &r),
-                    }
+            while let Some((r, pdu)) = self.frames.fast() {
+                if let Some(e) = self.record(&r, pdu, names)
+                    && let Some(left) = to.push(e, names, out)
+                {
+                    return Ok(Some(left));
                 }
-                Frame::Damage { at, bytes, why } => {
-                    self.report.lines += 1;
-                    let text = format!("byte {at}: {bytes} bytes, {why}");
-                    let line = self.report.lines;
-                    self.report.defect(Defect::BadRecord, line, text.as_bytes());
-                }
-                Frame::Cut { at, bytes } => {
-                    self.report.lines += 1;
-                    let text =
-                        format!("byte {at}: the last {bytes} bytes are the start of a record");
-                    let line = self.report.lines;
-                    self.report.defect(Defect::CutRecord, line, text.as_bytes());
-                }
+            }
+            let event = match self.frames.slow() {
+                Frame::Record(r, pdu) => self.record(&r, pdu, names),
                 Frame::End => return self.end().map(|()| None),
+                damage => self.damage(&damage),
+            };
+            if let Some(left) = event.and_then(|e| to.push(e, names, out)) {
+                return Ok(Some(left));
             }
         }
     }
 
-    #[inline]
-    fn event(&mut self, r: &Record, mut e: BlockEvent) -> BlockEvent {
-        self.report.events += 1;
-        self.first.get_or_insert(r.time);
-        self.sequences.note(r.device, r.cpu, r.sequence);
-        if !self.raw_rwbs {
-            e.rwbs = e.rwbs.canonical();
+    /// The event of a record, if it is one.
+    #[inline(always)]
+    fn record(&mut self, r: &Record, pdu: Range<usize>, names: &mut Names) -> Option<BlockEvent> {
+        self.report.lines += 1;
+        if self.strange(r) {
+            return None;
         }
-        e
+        let line = u32::try_from(self.report.lines).unwrap_or(u32::MAX);
+        let form = self.frames.form();
+        match meaning::of(r, self.frames.pdu(pdu), form, self.letters, line) {
+            Meaning::Event(e) => {
+                self.report.events += 1;
+                self.sequences.note(r.device, r.cpu, r.sequence);
+                return Some(e);
+            }
+            Meaning::Name(name) => {
+                names.learn(r.pid, r.cpu, name);
+                self.report.skip(SkipRule::Notice);
+            }
+            Meaning::Clock(ns) => {
+                self.clock.get_or_insert((r.time, ns));
+                self.report.skip(SkipRule::Notice);
+            }
+            Meaning::Skip(rule) => {
+                // blkparse 1.2.0 knows no message with a cgroup: it neither prints nor counts from one.
+                if r.action & CGROUP == 0 {
+                    self.first.get_or_insert(r.time);
+                }
+                self.report.skip(rule);
+            }
+            Meaning::Defect(kind, why) => self.defect(kind, why, r),
+        }
+        None
+    }
+
+    /// Counts bytes that are no record.
+    fn damage(&mut self, frame: &Frame) -> Option<BlockEvent> {
+        let (kind, text) = match frame {
+            Frame::Damage { at, bytes, why } => (
+                Defect::BadRecord,
+                format!("byte {at}: {bytes} bytes, {why}"),
+            ),
+            Frame::Cut { at, bytes } => {
+                let text = format!("byte {at}: the last {bytes} bytes are the start of a record");
+                (Defect::CutRecord, text)
+            }
+            Frame::Record(..) | Frame::End => return None,
+        };
+        self.report.lines += 1;
+        let line = self.report.lines;
+        self.report.defect(kind, line, text.as_bytes());
+        None
     }
 
     /// Whether a record is damaged by what the ones around it say. If so it is counted.
-    #[inline]
+    #[inline(always)]
     fn strange(&mut self, r: &Record) -> bool {
         if r.notify() {
             // blkparse -d writes notices with their first times among records with times from 0 on.
