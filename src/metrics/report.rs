@@ -340,6 +340,16 @@ pub struct Input {
     pub defects: BTreeMap<&'static str, u64>,
     pub lost_events: Option<u64>,
     pub late_events: u64,
+    /// A binary input, where records are counted as lines.
+    #[serde(skip)]
+    pub records: bool,
+}
+
+impl Input {
+    /// What is counted as lines.
+    pub fn unit(&self) -> &'static str {
+        if self.records { "record" } else { "line" }
+    }
 }
 
 /// One interval of `--every`.

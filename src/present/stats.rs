@@ -7,7 +7,7 @@ use crate::metrics::report::{Input, StatsReport};
 use crate::units::{human_count, human_ns};
 
 /// More inputs than this are summed up.
-const INPUTS: usize = 4;
+pub(super) const INPUTS: usize = 4;
 
 /// The whole text.
 pub fn stats_text(r: &StatsReport, view: &View) -> String {
