@@ -206,12 +206,25 @@ fn summary(
     let kept = |dev: Option<DevId>| {
         o.window.devs.is_empty() || dev.is_some_and(|d| totals.device(d).is_some())
     };
+    let mut unnamed: Vec<DevId> = f.tracker.devices.iter().map(|d| d.dev).collect();
+    unnamed.retain(|d| !f.names.contains_key(d));
     let compared = one.iter().filter_map(|s| {
         let by_name = || f.names.iter().find(|(_, n)| **n == s.name).map(|(d, _)| *d);
-        let dev = s.dev.or_else(by_name).or_else(|| s.name.parse().ok());
-        let s = SummaryDevice { dev, ..s.clone() };
-        let counted = dev.and_then(|d| totals.device(d));
-        kept(dev).then(|| blkparse_totals::compare(&s, counted, f.damaged()))
+        let sure = s.dev.or_else(by_name).or_else(|| s.name.parse().ok());
+        let fits = |dev: Option<DevId>| {
+            let s = SummaryDevice { dev, ..s.clone() };
+            let counted = dev.and_then(|d| totals.device(d));
+            blkparse_totals::compare(&s, counted, f.damaged())
+        };
+        // Devices with equal counts: any of them with these numbers will do, but each only once.
+        let alike = || unnamed.iter().position(|d| fits(Some(*d)).agrees());
+        match (sure, alike()) {
+            (None, Some(i)) => {
+                let c = fits(Some(unnamed.remove(i)));
+                Some(c.of_one_of_several()).filter(|_| o.window.devs.is_empty())
+            }
+            (dev, _) => kept(dev).then(|| fits(dev)),
+        }
     });
     (compared.collect(), None)
 }

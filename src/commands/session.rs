@@ -1,6 +1,7 @@
 //! One pass over a trace: open → keep the wanted devices and times → tracker → consumer → finish. All commands share it.
 
 use super::open::{self, QueueDevice};
+use super::output::spare_inputs;
 use super::progress::Progress;
 use super::{DevSpec, InputOpts, OutputOpts, Window};
 use crate::error::{Error, Kind, Result};
@@ -58,6 +59,7 @@ pub fn run<C: Consumer>(
     output: &OutputOpts,
     consumer: &mut C,
 ) -> Result<Finished> {
+    spare_inputs(input, output)?;
     let queue = match &input.queue {
         Some(path) => open::queue(path)?,
         None => Vec::new(),

@@ -33,6 +33,8 @@ pub(super) struct Piece {
     pub place: Place,
     /// The X that cut it was of dm's kind (front trimmed, no piece made); the range above is the rest.
     pub trimmed: bool,
+    /// How often it was split at a sector that the trace does not tell.
+    pub cuts: u16,
     /// Running number over bios and requests; distinguishes reuses of the slot. 0: free.
     pub number: u64,
 }

@@ -13,10 +13,13 @@ use super::why::Why;
 use crate::event::{Action, BlockEvent};
 use crate::lifecycle::{Bio, MergeKind, Outcome, Pairing, Request, RequestKind, Span};
 use rustc_hash::FxHashMap;
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
-/// Groups a device may have; what comes later is counted in one group `(other)`.
-const MAX_GROUPS: usize = 100_000;
+/// Groups that all devices may have together (in each interval of `--every`: each device); what comes later is counted
+/// in one group `(other)` a device. A group with its part of the answer takes 10 KiB and more.
+pub(super) const MAX_GROUPS: usize = 4096;
 
 /// Spans of bios, in the order of [`BioLatency`].
 pub(super) const BIO_SPANS: [&str; 8] = ["q2q", "q2g", "g2i", "q2m", "i2d", "m2d", "d2c", "q2c"];
@@ -185,12 +188,19 @@ pub(super) struct Groups {
     list: Vec<GroupSum>,
     index: FxHashMap<GroupKey, usize>,
     last: usize,
+    /// Groups that are left for all devices.
+    room: Rc<Cell<usize>>,
 }
 
 /// A group in the answer (its struct, its JSON, its unknowns and their reasons), measured.
 const OF_GROUP: usize = 9_000;
 
 impl Groups {
+    /// Shares what is left with other devices.
+    pub fn share(&mut self, room: &Rc<Cell<usize>>) {
+        self.room = Rc::clone(room);
+    }
+
     /// Bytes they take, and will take in an answer, roughly.
     pub fn footprint(&self) -> usize {
         let heap = |g: &GroupSum| g.rq.memory() + g.bio.memory();
@@ -215,11 +225,9 @@ impl Groups {
         } else if let Some(i) = self.index.get(&key) {
             return *i;
         }
-        let key = if self.list.len() < MAX_GROUPS {
-            key
-        } else {
-            GroupKey::OTHER
-        };
+        let left = self.room.get();
+        let key = if left > 0 { key } else { GroupKey::OTHER };
+        self.room.set(left.saturating_sub(1));
         *self.index.entry(key).or_insert_with(|| {
             self.names.push(key);
             self.list.push(GroupSum::default());
@@ -266,6 +274,7 @@ impl Section for Groups {
             list: Vec::new(),
             index: FxHashMap::default(),
             last: 0,
+            room: Rc::new(Cell::new(MAX_GROUPS)),
         }
     }
 

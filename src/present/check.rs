@@ -265,9 +265,11 @@ fn summary(r: &CheckReport, style: &Style, verbose: bool, out: &mut String) {
 }
 
 fn comparison(c: &Comparison, style: &Style, verbose: bool, out: &mut String) {
-    let dev = c
-        .dev
-        .map_or("no such device in the trace".to_string(), |d| d.to_string());
+    let dev = match c.dev {
+        Some(d) => d.to_string(),
+        None if c.ambiguous => "one of several".to_string(),
+        None => "no such device in the trace".to_string(),
+    };
     let mut t = Table::new(
         &cut(&format!("{} ({dev})", c.name), 24),
         &["printed", "counted", "size", "counted", ""],

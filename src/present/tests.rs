@@ -334,6 +334,7 @@ fn check_report() -> CheckReport {
         completions_may_vanish: true,
         summary: vec![Comparison {
             name: "sda".into(),
+            ambiguous: false,
             dev: Some(DevId::new(8, 0)),
             rows: compared_rows(),
         }],

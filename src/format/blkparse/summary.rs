@@ -311,8 +311,7 @@ fn same(account: &Account, a: &Activity) -> bool {
 }
 
 /// Finds which device each name of the summary belongs to: the only one left, or the only one with the same counts.
-/// Devices with equal counts (mirrors) take the names in the order of both: blkparse prints devices in the order in
-/// which it opened them, which for a shell's `*` is that of their names, as numbers mostly are.
+/// Devices with equal counts (mirrors, two halves of one workload) stay unnamed: neither order tells which is which.
 pub(in crate::format) fn name_devices(
     summary: &Summary,
     tally: &Tally,
@@ -332,13 +331,25 @@ pub(in crate::format) fn name_devices(
         names.extend(free.iter().map(|dev| (*dev, only.name.clone())));
         return;
     }
-    for d in named {
-        let Some(total) = &d.total else { continue };
-        let fits = |dev: &&DevId| tally.0.get(dev).is_some_and(|a| same(total, a));
-        if let Some(dev) = free.iter().find(fits).copied() {
-            free.remove(&dev);
-            names.insert(dev, d.name.clone());
-        }
+    let fits = |d: &Device, dev: &DevId| {
+        let counts = tally.0.get(dev).zip(d.total.as_ref());
+        counts.is_some_and(|(have, printed)| same(printed, have))
+    };
+    // A name that fits one device leaves one less for those that fitted several (counts are printed rounded).
+    let mut open = named;
+    loop {
+        let only = |d: &Device| {
+            let mut all = free.iter().filter(|dev| fits(d, dev));
+            all.next().copied().filter(|_| all.next().is_none())
+        };
+        let sure = open.iter().enumerate().find_map(|(i, d)| {
+            let dev = only(d)?;
+            let rivals = open.iter().filter(|o| only(o) == Some(dev)).count();
+            (rivals == 1).then_some((i, dev))
+        });
+        let Some((i, dev)) = sure else { break };
+        free.remove(&dev);
+        names.insert(dev, open.remove(i).name.clone());
     }
 }
 

@@ -199,9 +199,9 @@ fn aux(raw: &Raw<'_>, e: &mut BlockEvent) -> Option<()> {
         }
         Action::Remap | Action::RqRemap => {
             e.aux_dev = raw.old_dev.unwrap_or(DevId::NONE);
-            e.aux = raw.old_sector.map_or(0, Num::sector);
+            e.aux = raw.old_sector.map_or(NO_SECTOR, Num::sector);
         }
-        Action::Split => e.aux = raw.new_sector.map_or(0, Num::sector),
+        Action::Split => e.aux = raw.new_sector.map_or(NO_SECTOR, Num::sector),
         Action::Unplug => {
             if let Some(n) = raw.nr_rq {
                 e.aux = n.unsigned()?;

@@ -2,7 +2,7 @@
 //! what is absent, the task name last since it may hold blanks.
 
 use super::{AsRow, Row, Value, align, cpu, dev, name, pid, rwbs, sector, show, source_line, word};
-use crate::event::{Action, BlockEvent, DevId};
+use crate::event::{Action, BlockEvent, DevId, NO_SECTOR};
 
 /// An event and its task's name.
 pub struct EventRow<'a> {
@@ -30,6 +30,7 @@ pub fn code(a: Action) -> &'static str {
 /// the plug, `pc` passthrough.
 fn extra(e: &BlockEvent) -> String {
     match e.action {
+        Action::Remap | Action::RqRemap | Action::Split if e.aux == NO_SECTOR => "-".to_string(),
         Action::Remap | Action::RqRemap => format!("<-{}:{}", e.aux_dev, e.aux),
         Action::Split => format!("/{}", e.aux),
         Action::Unplug | Action::UnplugTimer => format!("n={}", e.aux),
@@ -92,13 +93,7 @@ impl AsRow for EventRow<'_> {
         let e = self.ev;
         let other = matches!(e.action, Action::Remap | Action::RqRemap | Action::Split);
         let unplug = matches!(e.action, Action::Unplug | Action::UnplugTimer);
-        let aux = |yes: bool| {
-            if yes {
-                Value::Uint(e.aux)
-            } else {
-                Value::Absent
-            }
-        };
+        let other_sector = if other { e.aux } else { NO_SECTOR };
         row.0.clear();
         row.0.extend([
             source_line(e.line),
@@ -117,8 +112,12 @@ impl AsRow for EventRow<'_> {
             } else {
                 dev(e.aux_dev)
             },
-            aux(other),
-            aux(unplug),
+            sector(other_sector),
+            if unplug {
+                Value::Uint(e.aux)
+            } else {
+                Value::Absent
+            },
             Value::Bool(e.passthrough()),
             name(self.comm),
         ]);

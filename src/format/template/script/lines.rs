@@ -180,7 +180,7 @@ fn same_shape(a: &Pattern, b: &Pattern) -> bool {
 }
 
 /// Fields an analysis needs, and what is lost without them.
-const NEEDED: [(&[Field], &str, &str); 5] = [
+const NEEDED: [(&[Field], &str, &str); 8] = [
     (
         &[Field::Dev, Field::Major],
         "device",
@@ -206,6 +206,21 @@ const NEEDED: [(&[Field], &str, &str); 5] = [
         "pid or comm",
         "they cannot be grouped by task",
     ),
+    (
+        &[Field::NewSector],
+        "new sector",
+        "where a bio was cut shows only in the length of its requests, and not at all where there are none (print args->new_sector)",
+    ),
+    (
+        &[Field::OldDev, Field::OldMajor],
+        "old device",
+        "bios of different layers cannot be joined (print args->old_dev)",
+    ),
+    (
+        &[Field::OldSector],
+        "old sector",
+        "bios of different layers cannot be joined (print args->old_sector)",
+    ),
 ];
 
 fn notes(events: &[Pattern], unknown: &BTreeSet<String>) -> Vec<String> {
@@ -215,7 +230,15 @@ fn notes(events: &[Pattern], unknown: &BTreeSet<String>) -> Vec<String> {
         for p in events {
             let plug = matches!(p.meaning, Meaning::Fixed(a) if a.is_plug());
             let fixed_dev = i == 0 && p.dev.is_some();
-            let needless = fixed_dev || (plug && i < 4) || (i == 2 && of_split(p));
+            let of = |a| p.meaning == Meaning::Fixed(a);
+            let other = match fields {
+                [Field::NewSector] => !of(Action::Split),
+                [Field::OldDev, ..] | [Field::OldSector] => !of(Action::Remap),
+                // `block_split` has no length of its own.
+                [Field::Nr, ..] => of(Action::Split),
+                _ => false,
+            };
+            let needless = fixed_dev || (plug && i < 4) || other;
             if !(needless || p.has(fields)) {
                 without.insert(&p.origin, ());
             }
@@ -236,9 +259,4 @@ fn notes(events: &[Pattern], unknown: &BTreeSet<String>) -> Vec<String> {
         ));
     }
     out
-}
-
-/// `block_split` has no length of its own.
-fn of_split(p: &Pattern) -> bool {
-    p.meaning == Meaning::Fixed(Action::Split)
 }
