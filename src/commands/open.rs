@@ -48,7 +48,11 @@ fn custom_reader(o: &InputOpts, quiet: bool) -> Result<Option<Arc<dyn LineFormat
     match (&o.bt, o.lines.is_empty()) {
         (Some(path), _) => {
             let (reader, notes) = from_script(
-                &read_text(path, "a bpftrace script", "name the script that made the log")?,
+                &read_text(
+                    path,
+                    "a bpftrace script",
+                    "name the script that made the log",
+                )?,
                 path,
             )?;
             for note in notes.iter().filter(|_| !quiet) {

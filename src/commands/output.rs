@@ -28,9 +28,7 @@ impl Output {
     fn open(&mut self) -> Result<&mut BufWriter<Box<dyn Write>>> {
         if self.to.is_none() {
             let to: Box<dyn Write> = match &self.path {
-                Some(p) => {
-                    Box::new(File::create(p).map_err(|e| failed(Some(p), e))?)
-                }
+                Some(p) => Box::new(File::create(p).map_err(|e| failed(Some(p), e))?),
                 None => Box::new(io::stdout().lock()),
             };
             self.to = Some(BufWriter::with_capacity(1 << 16, to));
@@ -131,7 +129,15 @@ pub fn colored(o: &OutputOpts) -> bool {
     }
 }
 
-/// A line to stderr. If stderr is gone there is nobody to tell.
+/// A line to stderr, names in it made harmless for a terminal. If stderr is gone there is nobody to tell.
 pub fn complain(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let tame = |c: char| c.is_control() && c != '\n';
+    let mut safe = String::with_capacity(line.len());
+    for c in line.chars() {
+        match tame(c) {
+            true => safe.extend(c.escape_default()),
+            false => safe.push(c),
+        }
+    }
+    let _ = writeln!(io::stderr().lock(), "{safe}");
 }

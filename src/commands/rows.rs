@@ -1,11 +1,11 @@
 //! What `events`, `requests` and `bios` have in common: rows that are written as they come.
 
 use super::filter::{Census, Picker};
-use super::output::Output;
-use super::session::{self, Consumer};
+use super::output::{Output, complain};
+use super::session::{self, Consumer, Finished};
 use super::{Done, RowOpts, Rows, warnings};
 use crate::error::{Error, Result};
-use crate::event::{BlockEvent, CommId, CommTable, Rwbs};
+use crate::event::{Action, BlockEvent, CommId, CommTable, Rwbs};
 use crate::lifecycle::{Bio, Request, Sink};
 use crate::present::rows::{AsRow, BioRow, EventRow, RequestRow, Row};
 use crate::present::{csv, json};
@@ -34,6 +34,7 @@ struct Writer {
     row: Row,
     buffer: Vec<u8>,
     out: Output,
+    written: u64,
     failed: Option<Error>,
 }
 
@@ -47,6 +48,7 @@ pub fn run(of: Of, o: &RowOpts) -> Result<Done> {
         row: Row::default(),
         buffer: Vec::with_capacity(1 << 16),
         out: Output::new(&o.output),
+        written: 0,
         failed: None,
     };
     match of {
@@ -70,13 +72,38 @@ pub fn run(of: Of, o: &RowOpts) -> Result<Done> {
     // The head of a table without rows is still there.
     sink.rows.spill();
     sink.rows.failed.take().map_or(Ok(()), Err)?;
+    let written = sink.rows.written;
     sink.rows.out.finish()?;
+    if written == 0 && !o.output.quiet {
+        complain(&none_of(of, &finished));
+    }
     warnings::warn(&finished, &o.output);
     Ok(if o.output.strict && finished.damaged() {
         Done::Damaged
     } else {
         Done::Sound
     })
+}
+
+/// An empty answer needs its reason.
+fn none_of(of: Of, f: &Finished) -> String {
+    let has = |a| f.tracker.coverage.has(a);
+    let reason = match of {
+        Of::Bios if !has(Action::Queue) => "no queue events in this trace",
+        Of::Requests if f.tracker.devices.iter().all(|d| d.bio_based) => {
+            "its devices handle bios only (dm, md)"
+        }
+        Of::Requests if !has(Action::GetRq) && !has(Action::Issue) => {
+            "no getrq and no issue events in this trace"
+        }
+        _ => "its events tell of none",
+    };
+    let what = match of {
+        Of::Events => "event",
+        Of::Requests => "request",
+        Of::Bios => "bio",
+    };
+    format!("note: not one {what} to show: {reason}")
 }
 
 impl Writer {
@@ -89,6 +116,7 @@ impl Writer {
     }
 
     fn put<R: AsRow>(&mut self, r: &R) {
+        self.written += 1;
         match self.how {
             Rows::Text => r.text(&mut self.buffer),
             Rows::Csv => {

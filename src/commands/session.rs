@@ -9,6 +9,7 @@ use crate::event::{BlockEvent, CommTable, DevId, TraceMeta};
 use crate::format::{ImportReport, Trace};
 use crate::lifecycle::{Sink, Tracker, TrackerReport};
 use crate::units::Nanos;
+use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -166,7 +167,7 @@ fn named(
 
 /// The devices and times that pass.
 struct Gate {
-    devs: Vec<DevId>,
+    devs: FxHashSet<DevId>,
     from: i64,
     to: i64,
 }
@@ -175,12 +176,12 @@ impl Gate {
     fn new(w: &Window, trace: &Trace, known: &Known<'_>, head: &[BlockEvent]) -> Result<Gate> {
         let mut names = known.names.clone();
         names.extend(trace.meta().names.clone());
-        let mut devs = Vec::new();
+        let mut devs = FxHashSet::default();
         for spec in &w.devs {
-            match spec {
-                DevSpec::Number(d) => devs.push(*d),
-                DevSpec::Name(n) => devs.push(resolve(n, &names, known.queue, head)?),
-            }
+            devs.insert(match spec {
+                DevSpec::Number(d) => *d,
+                DevSpec::Name(n) => resolve(n, &names, known.queue, head)?,
+            });
         }
         Ok(Gate {
             devs,
@@ -372,7 +373,7 @@ mod tests {
     #[test]
     fn the_window_is_half_open() {
         let g = Gate {
-            devs: vec![DevId::new(8, 0)],
+            devs: FxHashSet::from_iter([DevId::new(8, 0)]),
             from: 10,
             to: 20,
         };

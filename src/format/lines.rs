@@ -15,13 +15,16 @@ pub(super) const MAX_LINE: usize = 64 << 10;
 /// Text of one chunk: small enough to stay in the second-level cache from inflating to parsing, large enough that
 /// handing it over, once for some 4,000 events, costs nothing.
 pub(super) const CHUNK: usize = 256 << 10;
+/// The same where many inputs are read at once and their buffers add up. Must exceed [`MAX_LINE`].
+pub(super) const SMALL_CHUNK: usize = 80 << 10;
 /// Devices whose events are tallied; a real trace has a few hundred at most.
 const MAX_DEVICES: usize = 4096;
 
 /// Whole lines, but for the last of an input.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
-    /// A buffer of [`BUFFER`] bytes, kept that long so that it need not be cleared again.
+    /// One byte more than a chunk's text, for the line end put behind a line that is cut off; kept that long so that it
+    /// need not be cleared again.
     buffer: Vec<u8>,
     /// How many of them are text.
     used: usize,
@@ -36,12 +39,11 @@ impl Chunk {
     }
 }
 
-/// A chunk's memory: one byte more, for the line end put behind a line that is cut off.
-const BUFFER: usize = CHUNK + 1;
-
 /// Cuts decompressed bytes into chunks.
 pub(super) struct Chunker {
     input: Input,
+    /// Bytes of text a chunk.
+    size: usize,
     /// The start of a line whose end was not read yet.
     carry: Vec<u8>,
     /// Inside a line that is too long: its bytes are dropped.
@@ -51,9 +53,11 @@ pub(super) struct Chunker {
 }
 
 impl Chunker {
-    pub(super) fn new(input: Input) -> Chunker {
+    /// Chunks of [`CHUNK`] or [`SMALL_CHUNK`].
+    pub(super) fn new(input: Input, size: usize) -> Chunker {
         Chunker {
             input,
+            size,
             carry: Vec::new(),
             dropping: false,
             over: false,
@@ -73,8 +77,8 @@ impl Chunker {
 
     /// The next chunk, in `buffer` if it is needed; `None` at the end.
     pub(super) fn next(&mut self, mut buffer: Vec<u8>) -> Option<Chunk> {
-        buffer.resize(BUFFER, 0);
-        let carried = self.carry.len().min(CHUNK);
+        buffer.resize(self.size + 1, 0);
+        let carried = self.carry.len().min(self.size);
         buffer[..carried].copy_from_slice(&self.carry[..carried]);
         self.carry.clear();
         let mut used = carried;
@@ -96,10 +100,11 @@ impl Chunker {
 
     /// Reads until the chunk is full or the stream ends; drops the rest of a line that is too long. The new length.
     fn fill(&mut self, text: &mut [u8], mut len: usize) -> usize {
-        while len < CHUNK && !self.over {
-            match self.input.read(&mut text[len..CHUNK]) {
+        let size = self.size;
+        while len < size && !self.over {
+            match self.input.read(&mut text[len..size]) {
                 Ok(0) => self.over = true,
-                Ok(n) => len = self.drop_long(text, len, (len + n).min(CHUNK)),
+                Ok(n) => len = self.drop_long(text, len, (len + n).min(size)),
                 Err(fault) => {
                     self.fault = Some(fault);
                     self.over = true;

@@ -236,7 +236,8 @@ impl Device {
         self.n.x += 1;
         let number = cx.ids.next_number();
         let p = &mut self.pieces[i];
-        let (rest_sector, rest_bytes, root) = (p.sector.wrapping_add(front >> 9), p.bytes - front, p.root);
+        let (rest_sector, rest_bytes, root) =
+            (p.sector.wrapping_add(front >> 9), p.bytes - front, p.root);
         p.bytes = front;
         let cuts = std::mem::take(&mut p.cuts);
         let (id, mut rest) = (p.bio.id, piece_of(ev, self.dev, p.bio.id, number));

@@ -11,7 +11,8 @@ use super::types::*;
 pub(super) const OPEN_ITEMS: usize = 65_536;
 
 impl Device {
-    fn open_items(&self) -> usize {
+    /// Bios and requests it has open.
+    pub fn open_items(&self) -> usize {
         self.pieces.live() + self.rqs.live()
     }
 

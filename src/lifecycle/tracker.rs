@@ -11,6 +11,10 @@ use rustc_hash::FxHashMap;
 /// Devices with a state of their own. A real trace has a few; beyond this (hostile input) events are only counted.
 const DEVICES: usize = 1024;
 
+/// Open items of all devices together. An eighth below a power of two: with a power of two of devices, each one's
+/// vectors grow by doubling to exactly what they need.
+const ALL_OPEN: usize = 2 * OPEN_ITEMS / 8 * 7;
+
 /// Open items are swept and bounded every so many events.
 const SWEEP: u32 = 1024;
 
@@ -93,12 +97,36 @@ impl Tracker {
         handle(&mut self.devices[d], ev, parent, &mut cx);
         self.until_sweep -= 1;
         if self.until_sweep == 0 {
-            self.until_sweep = SWEEP;
-            let limit = (2 * OPEN_ITEMS / self.devices.len().max(1)).clamp(1024, OPEN_ITEMS);
-            for d in &mut self.devices {
-                d.bound(limit, &mut cx);
-            }
+            self.sweep(sink);
         }
+    }
+
+    fn sweep<S: Sink>(&mut self, sink: &mut S) {
+        self.until_sweep = SWEEP;
+        let limit = self.open_limit();
+        let mut cx = Cx {
+            sink,
+            ids: &mut self.ids,
+            lossy: self.lossy,
+            plugs: self.plugs,
+        };
+        for d in &mut self.devices {
+            d.bound(limit, &mut cx);
+        }
+    }
+
+    /// Open items a device may have now: shared equally only when it must be, since one busy device may have more.
+    fn open_limit(&self) -> usize {
+        let (open, n) = self
+            .devices
+            .iter()
+            .fold((0, 0), |(open, n), d| (open + d.open_items(), n + 1));
+        // What each device has beside its open items adds up too.
+        let all = if n > 16 { ALL_OPEN / 4 } else { ALL_OPEN };
+        if open <= all {
+            return OPEN_ITEMS;
+        }
+        (all / n.max(1)).min(OPEN_ITEMS)
     }
 
     /// True if an event is older than one before it.

@@ -154,7 +154,8 @@ impl Frame<'_> {
         let mut out = Device {
             dev,
             name: why.keep("name", name.cloned(), || {
-                "the source does not tell it, or not which device it belongs to: give --queue".to_string()
+                "the source does not tell it, or not which device it belongs to: give --queue"
+                    .to_string()
             }),
             capacity: why.keep("capacity", capacity, || {
                 "not known: give --queue or --capacity".to_string()

@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 /// Groups that all devices may have together (in each interval of `--every`: each device); what comes later is counted
 /// in one group `(other)` a device. A group with its part of the answer takes 10 KiB and more.
-pub(super) const MAX_GROUPS: usize = 4096;
+pub(super) const MAX_GROUPS: usize = 3000;
 
 /// Spans of bios, in the order of [`BioLatency`].
 pub(super) const BIO_SPANS: [&str; 8] = ["q2q", "q2g", "g2i", "q2m", "i2d", "m2d", "d2c", "q2c"];

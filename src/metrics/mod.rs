@@ -34,7 +34,7 @@ pub use blkparse_totals::{BlkparseTotals, SummaryDevice};
 pub use collect::{Collector, CollectorOptions, Extras};
 pub use registry::SECTIONS;
 pub use section::SectionInfo;
-pub use select::{Filter, Key};
+pub use select::{Filter, Key, Matcher};
 #[cfg(test)]
 mod series_tests;
 #[cfg(test)]
