@@ -21,6 +21,9 @@ pub struct Lines {
     pub stacks: bool,
 }
 
+/// Forms that a line is tried against; scripts have a few dozen.
+const FORMS: usize = 1000;
+
 impl Lines {
     /// Notes an expression that is printed but not followed.
     pub fn unknown(&mut self, what: &str) {
@@ -51,7 +54,7 @@ impl Lines {
         let p = b.finish(meaning, probe.dev, probe.name()).map_err(at)?;
         if let Meaning::Skip(_) = meaning {
             // A form without any text of its own would swallow damaged lines.
-            if p.has_literal() && !self.others.contains(&p) {
+            if p.has_literal() && self.others.len() < FORMS && !self.others.contains(&p) {
                 self.others.push(p);
             }
             return Ok(());
@@ -62,6 +65,12 @@ impl Lines {
                 probe.name()
             ))
             .hint("print nsecs in each line and record again; without times there are no latencies and no order")));
+        }
+        if self.events.len() == FORMS {
+            return Err(at(Error::usage(format!(
+                "this script prints more than {FORMS} different lines"
+            ))
+            .hint("describe those that you need with --line")));
         }
         if !self.events.contains(&p) {
             self.events.push(p);
