@@ -3,6 +3,7 @@
 
 mod check;
 mod common;
+mod convert;
 mod generate;
 mod rows;
 mod stats;
@@ -46,6 +47,7 @@ enum Command {
     /// Every bio: who submitted it, which request carried it, how it ended
     #[command(after_help = rows::BIOS)]
     Bios(rows::RowArgs),
+    Convert(convert::ConvertArgs),
     Generate(generate::GenerateArgs),
 }
 
@@ -79,6 +81,7 @@ fn run(command: Command) -> Result<Done> {
         Command::Events(a) => commands::events(&a.opts()),
         Command::Requests(a) => commands::requests(&a.opts()),
         Command::Bios(a) => commands::bios(&a.opts()),
+        Command::Convert(a) => commands::convert(&a.opts()),
         Command::Generate(a) => commands::generate(&a.opts()?),
     }
 }

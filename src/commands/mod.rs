@@ -3,6 +3,7 @@
 
 mod bios;
 mod check;
+mod convert;
 mod events;
 mod filter;
 mod generate;
@@ -17,6 +18,7 @@ mod warnings;
 
 pub use bios::bios;
 pub use check::check;
+pub use convert::{convert, targets};
 pub use events::events;
 pub use generate::{GenerateOpts, Page, generate, recorder};
 pub use output::complain;
@@ -178,6 +180,21 @@ pub struct RowOpts {
     pub window: Window,
     /// Which rows.
     pub filter: Filter,
+    /// Output.
+    pub output: OutputOpts,
+}
+
+/// Options of `convert`.
+#[derive(Clone, Debug, Default)]
+pub struct ConvertOpts {
+    /// Input.
+    pub input: InputOpts,
+    /// Part of the trace.
+    pub window: Window,
+    /// Which events.
+    pub filter: Filter,
+    /// A name of [`targets`].
+    pub to: String,
     /// Output.
     pub output: OutputOpts,
 }

@@ -5,7 +5,7 @@ use super::output::{Output, complain};
 use super::session::{self, Consumer, Finished};
 use super::{Done, RowOpts, Rows, warnings};
 use crate::error::{Error, Result};
-use crate::event::{Action, BlockEvent, CommId, CommTable, Rwbs};
+use crate::event::{Action, BlockEvent, CommId, Rwbs, TraceMeta};
 use crate::lifecycle::{Bio, Request, Sink};
 use crate::present::rows::{AsRow, BioRow, EventRow, RequestRow, Row};
 use crate::present::{csv, json};
@@ -182,8 +182,8 @@ impl Sink for RowSink {
 }
 
 impl Consumer for RowSink {
-    fn names(&mut self, comms: &CommTable) {
-        self.picker.learn(comms);
+    fn names(&mut self, meta: &TraceMeta) {
+        self.picker.learn(&meta.comms);
     }
 
     fn batch_done(&mut self) -> Result<()> {

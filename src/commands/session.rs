@@ -5,7 +5,7 @@ use super::output::spare_inputs;
 use super::progress::Progress;
 use super::{DevSpec, InputOpts, OutputOpts, Window};
 use crate::error::{Error, Kind, Result};
-use crate::event::{BlockEvent, CommTable, DevId, TraceMeta};
+use crate::event::{BlockEvent, DevId, TraceMeta};
 use crate::format::{ImportReport, Trace};
 use crate::lifecycle::{Sink, Tracker, TrackerReport};
 use crate::units::Nanos;
@@ -15,8 +15,8 @@ use std::path::PathBuf;
 
 /// A sink that is told of task names before each batch and may stop the run after one.
 pub trait Consumer: Sink {
-    /// All names of the batch to come are in the table.
-    fn names(&mut self, _comms: &CommTable) {}
+    /// All names of the batch to come are in the table, and what its events carry is known.
+    fn names(&mut self, _meta: &TraceMeta) {}
 
     /// After each batch.
     ///
@@ -115,7 +115,7 @@ fn pass<C: Consumer>(
             // Names of --dev are looked up once the trace's head was read: some sources tell names there.
             empty => empty.insert(Gate::new(window, &trace, known, &batch)?),
         };
-        consumer.names(&trace.meta().comms);
+        consumer.names(trace.meta());
         for ev in &batch {
             if gate.open(ev) {
                 seen.kept += u64::from(gate.devs.is_empty() || ev.dev != DevId::NONE);
@@ -127,7 +127,7 @@ fn pass<C: Consumer>(
         batch.clear();
         consumer.batch_done()?;
     }
-    consumer.names(&trace.meta().comms);
+    consumer.names(trace.meta());
     seen.require_some(&trace)?;
     let report = tracker.finish(consumer);
     consumer.batch_done()?;

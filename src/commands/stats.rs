@@ -5,7 +5,7 @@ use super::output::{Output, colored};
 use super::session::{self, Consumer, Finished};
 use super::{Done, Rows, StatsOpts, Window, warnings};
 use crate::error::Result;
-use crate::event::{BlockEvent, CommId, CommTable, DevId, Rwbs};
+use crate::event::{BlockEvent, CommId, DevId, Rwbs, TraceMeta};
 use crate::format::ImportReport;
 use crate::lifecycle::{Bio, FlushStep, Merge, Request, Sink};
 use crate::metrics::report::{Input, StatsReport};
@@ -56,9 +56,9 @@ impl Sink for StatsSink {
 }
 
 impl Consumer for StatsSink {
-    fn names(&mut self, comms: &CommTable) {
-        self.picker.learn(comms);
-        self.collector.names(comms);
+    fn names(&mut self, meta: &TraceMeta) {
+        self.picker.learn(&meta.comms);
+        self.collector.names(&meta.comms);
     }
 
     fn batch_done(&mut self) -> Result<()> {

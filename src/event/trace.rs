@@ -45,6 +45,14 @@ impl CommTable {
             .map(|n| String::from_utf8_lossy(n).into_owned())
     }
 
+    /// The name's bytes; `None` if the event named no task.
+    pub fn raw(&self, id: CommId) -> Option<&[u8]> {
+        if id == CommId::OTHER {
+            return Some(b"(other)");
+        }
+        self.names.get(usize::from(id.0)).map(|n| &**n)
+    }
+
     /// All names in order of their ids.
     pub fn names(&self) -> &[Box<[u8]>] {
         &self.names

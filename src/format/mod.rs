@@ -7,6 +7,7 @@ pub mod bcc_trace;
 pub mod blkparse;
 pub mod blktrace;
 pub mod bpftrace;
+mod canonical;
 mod compress;
 mod detect;
 mod files;
@@ -21,6 +22,7 @@ mod report;
 mod sequence;
 pub mod template;
 mod text;
+mod write;
 
 pub use detect::by_name;
 pub use files::expanded;
@@ -28,6 +30,7 @@ pub use open::{EventReader, How, ReadOptions, Source, Trace, unpack};
 pub use queue::{Snapshot, parse_queue};
 pub use report::{Defect, DefectCount, ImportReport, SkipRule};
 pub use sequence::Sequences;
+pub use write::{EventWriter, Known, WRITERS, WriterInfo, Wrote};
 
 use crate::error::Result;
 use crate::event::{BlockEvent, CommId, CommTable, DevId, Fields};
@@ -39,6 +42,7 @@ pub static FORMATS: &[&dyn TraceFormat] = &[
     &blktrace::BLKTRACE,
     &bpftrace::BPFTRACE,
     &bcc_trace::BCC_TRACE,
+    &canonical::CANONICAL,
 ];
 
 /// Whether the head of an input looks like a format.
@@ -230,6 +234,10 @@ pub trait LineFormat: Send + Sync {
     fn sniff(&self, head: &[u8]) -> Sniff;
     /// Parses one line, given without its line end (neither LF nor CR).
     fn parse_line(&self, line: &[u8], ctx: &mut LineCtx) -> Line;
+    /// What the events of this input carry, by its head (up to 4 KiB), where inputs of the format differ in that.
+    fn fields(&self, _head: &[u8]) -> Fields {
+        self.info().fields
+    }
     /// Whether the recorder writes a line when it loses events, so that no such line means that none were lost.
     fn tells_losses(&self) -> bool {
         false

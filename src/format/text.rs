@@ -30,7 +30,7 @@ impl TextReader {
     pub(super) fn open(source: Source, format: AnyFormat, how: &How) -> TextReader {
         let Source {
             path,
-            input,
+            mut input,
             progress,
             ..
         } = source;
@@ -41,7 +41,7 @@ impl TextReader {
             ..ImportReport::of(&path, info, compression.name())
         };
         let sorter = (info.order == Order::PerCpu).then(|| SortWindow::new(how.window));
-        let fields = info.fields;
+        let fields = format.get().fields(input.peek(4096));
         let recipe = Recipe {
             format: format.clone(),
             raw_rwbs: how.raw_rwbs,

@@ -9,13 +9,13 @@ use std::path::Path;
 use std::process::Stdio;
 
 /// Rows of `events --csv` by column.
-struct Rows {
-    columns: BTreeMap<String, usize>,
-    rows: Vec<Vec<String>>,
+pub struct Rows {
+    pub columns: BTreeMap<String, usize>,
+    pub rows: Vec<Vec<String>>,
 }
 
 impl Rows {
-    fn of(path: &Path) -> Rows {
+    pub fn of(path: &Path) -> Rows {
         let r = run(&["events", "--csv", "-q", &path.to_string_lossy()]);
         assert_eq!(r.code, Some(0), "{}: {}", path.display(), r.err);
         let text = r.text();
@@ -27,7 +27,7 @@ impl Rows {
         }
     }
 
-    fn get<'a>(&self, row: &'a [String], column: &str) -> &'a str {
+    pub fn get<'a>(&self, row: &'a [String], column: &str) -> &'a str {
         &row[self.columns[column]]
     }
 }

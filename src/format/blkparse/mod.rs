@@ -9,6 +9,7 @@ mod fast;
 mod grammar;
 mod other;
 pub mod summary;
+pub(super) mod write;
 
 use super::{DeviceNames, FormatInfo, ImportReport, Line, LineCtx, LineFormat, Order, Sniff};
 use crate::event::{BlockEvent, CommId, DevId, Fields};

@@ -12,6 +12,7 @@ mod part;
 mod reader;
 mod record;
 mod sequence;
+pub(super) mod write;
 
 use super::{EventReader, FormatInfo, How, Order, Sniff, Source, TraceFormat};
 use crate::error::Result;

@@ -1,0 +1,144 @@
+//! `blkan convert`: the events of a trace in another format.
+
+use super::filter::{Census, Picker};
+use super::output::{Output, complain};
+use super::session::{self, Consumer, Finished};
+use super::{ConvertOpts, Done, warnings};
+use crate::error::{Error, Result};
+use crate::event::{BlockEvent, CommTable, Fields, TraceMeta};
+use crate::format::{EventWriter, Known, WRITERS, Wrote};
+use crate::lifecycle::Sink;
+use crate::units::human_count;
+use std::collections::BTreeMap;
+use std::io::IsTerminal;
+
+struct Converter {
+    picker: Picker,
+    census: Census,
+    writer: Box<dyn EventWriter>,
+    comms: CommTable,
+    fields: Fields,
+    begun: bool,
+    buffer: Vec<u8>,
+    out: Output,
+    /// Events by what became of them, if they are not whole.
+    apart: BTreeMap<Wrote, u64>,
+    failed: Option<Error>,
+}
+
+/// Names `--to` takes, with what they are.
+pub fn targets() -> impl Iterator<Item = (&'static str, &'static str)> {
+    WRITERS.iter().map(|w| (w.name, w.title))
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Unreadable input or output, an unknown format, binary output to a terminal.
+pub fn convert(o: &ConvertOpts) -> Result<Done> {
+    let known = || targets().map(|t| t.0).collect::<Vec<_>>().join(", ");
+    let info = WRITERS.iter().find(|w| w.name == o.to).ok_or_else(|| {
+        Error::usage(format!("--to {}: no such format", o.to))
+            .hint(format!("blkan writes {}", known()))
+    })?;
+    if info.binary && o.output.file.is_none() && std::io::stdout().is_terminal() {
+        return Err(
+            Error::usage("this output is binary, and stdout is a terminal")
+                .hint("name a file with -o, or pipe it: blkan convert … | blkparse -i -"),
+        );
+    }
+    let mut sink = Converter {
+        picker: Picker::new(o.filter.clone()),
+        census: Census::default(),
+        writer: (info.start)(),
+        comms: CommTable::default(),
+        fields: Fields::BLKTRACE,
+        begun: false,
+        buffer: Vec::with_capacity(1 << 16),
+        out: Output::new(&o.output),
+        apart: BTreeMap::new(),
+        failed: None,
+    };
+    let finished = session::run(&o.input, &o.window, &o.output, &mut sink)?;
+    sink.census.require_some(&sink.picker, "events")?;
+    let lost: Option<u64> = finished
+        .reports
+        .iter()
+        .map(|r| r.lost_events)
+        .reduce(|a, b| Some(a? + b?))
+        .flatten();
+    sink.writer.end(&finished.names, lost, &mut sink.buffer);
+    sink.spill();
+    sink.failed.take().map_or(Ok(()), Err)?;
+    let apart = std::mem::take(&mut sink.apart);
+    sink.out.finish()?;
+    tell(&apart, &finished, o);
+    Ok(if o.output.strict && finished.damaged() {
+        Done::Damaged
+    } else {
+        Done::Sound
+    })
+}
+
+/// What the new file does not say, by reason.
+fn tell(apart: &BTreeMap<Wrote, u64>, finished: &Finished, o: &ConvertOpts) {
+    if !o.output.quiet {
+        for (w, n) in apart {
+            let n = human_count(*n);
+            match w {
+                Wrote::Whole => {}
+                Wrote::Less(why) => complain(&format!("note: {n} events: {why}")),
+                Wrote::Not(why) => complain(&format!("warning: {n} events left out: {why}")),
+            }
+        }
+    }
+    warnings::warn(finished, &o.output);
+}
+
+impl Converter {
+    /// Keeps the first failure for [`Consumer::batch_done`]: a sink cannot fail in the midst of an event.
+    fn spill(&mut self) {
+        if self.failed.is_none() {
+            self.failed = self.out.write(&self.buffer).err();
+        }
+        self.buffer.clear();
+    }
+}
+
+impl Sink for Converter {
+    fn event(&mut self, ev: &BlockEvent) {
+        let passed = self.picker.pass(ev.rwbs, ev.pid, ev.comm);
+        self.census.note(passed, ev.rwbs, ev.pid, ev.comm);
+        if !passed {
+            return;
+        }
+        let known = Known {
+            comms: &self.comms,
+            fields: &self.fields,
+        };
+        if !std::mem::replace(&mut self.begun, true) {
+            self.writer.begin(&known, &mut self.buffer);
+        }
+        match self.writer.event(ev, &known, &mut self.buffer) {
+            Wrote::Whole => {}
+            apart => *self.apart.entry(apart).or_default() += 1,
+        }
+    }
+}
+
+impl Consumer for Converter {
+    fn names(&mut self, meta: &TraceMeta) {
+        self.picker.learn(&meta.comms);
+        if meta.comms.names().len() != self.comms.names().len() {
+            self.comms = meta.comms.clone();
+        }
+        self.fields = meta.fields;
+    }
+
+    fn batch_done(&mut self) -> Result<()> {
+        if self.census.any_passed() {
+            self.spill();
+        }
+        self.failed.take().map_or(Ok(()), Err)
+    }
+}

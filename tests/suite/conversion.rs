@@ -1,0 +1,236 @@
+//! What `convert` writes reads back as it was, but for what the new format hides of every event or says on stderr that
+//! it leaves out; and the real blkparse and btt, where they are installed, take it for a recording.
+
+use super::recordings::Rows;
+use super::support::{Differences, blkan, cases, finish, json, root, run};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+const TARGETS: [&str; 3] = ["canonical", "blkparse", "blktrace"];
+
+/// Converts, and what it said.
+fn convert(input: &Path, to: &str, out: &Path) -> String {
+    let r = finish(
+        blkan()
+            .args(["convert", "--to", to])
+            .arg(input)
+            .arg("-o")
+            .arg(out),
+    );
+    assert_eq!(r.code, Some(0), "{} to {to}: {}", input.display(), r.err);
+    r.err
+}
+
+/// What a format does not say of an event; the canonical one says all.
+fn hidden(to: &str, column: &str, action: &str, was: &str, passthrough: bool) -> bool {
+    let ended = matches!(action, "C" | "R");
+    match (to, column) {
+        // The place in the file.
+        (_, "line") => true,
+        ("canonical", _) => false,
+        // Request merges, bios' ends and request remaps share letters with their kin.
+        (_, "action" | "event") => matches!(action, "Cb" | "Mr" | "Ar"),
+        (_, "comm") => ended || action == "A" || action == "Cb" || was.is_empty(),
+        // Plugs of tracepoints have neither letters nor a device.
+        (_, "rwbs" | "dev") => matches!(action, "P" | "U" | "UT") && was.is_empty(),
+        ("blkparse", "sector") => !ended,
+        (_, "sector") => was.is_empty(),
+        ("blkparse", "bytes") => ended && passthrough,
+        ("blktrace", "bytes") => action == "X",
+        _ => false,
+    }
+}
+
+/// Compares rows before and after; unless stderr told of losses, all columns but the hidden must be equal.
+fn same_rows(d: &mut Differences, name: &str, to: &str, before: &Rows, after: &Rows, said: &str) {
+    let left_out: usize = said
+        .lines()
+        .filter_map(|l| l.strip_prefix("warning: ")?.split_once(" events left out"))
+        .filter_map(|(n, _)| n.replace(',', "").parse::<usize>().ok())
+        .sum();
+    let want = before.rows.len() - left_out;
+    d.check(after.rows.len() == want, || {
+        format!("{name} to {to}: {} rows for {want}", after.rows.len())
+    });
+    if left_out > 0 || said.contains("note: ") {
+        return;
+    }
+    for (x, y) in before.rows.iter().zip(&after.rows) {
+        let action = before.get(x, "action");
+        let passthrough = before.get(x, "passthrough") == "true";
+        for (column, at) in &before.columns {
+            // An empty sector of text is no sector; a sector of data must be there.
+            let empty = before.get(x, "bytes") == "0" || passthrough;
+            let hides =
+                hidden(to, column, action, &x[*at], passthrough) && (column != "sector" || empty);
+            d.check(x[*at] == y[*at] || hides, || {
+                format!(
+                    "{name} to {to}: {column} was '{}', is '{}': {x:?}",
+                    x[*at], y[*at]
+                )
+            });
+        }
+    }
+}
+
+fn compare(d: &mut Differences, name: &str, input: &Path, dir: &Path) -> usize {
+    let before = Rows::of(input);
+    let mut compared = 0;
+    for to in TARGETS {
+        let out = dir.join(to);
+        let said = convert(input, to, &out);
+        let after = Rows::of(&out);
+        same_rows(d, name, to, &before, &after, &said);
+        compared += usize::from(!said.contains("note: ") && !said.contains("left out"));
+        if to == "canonical" {
+            d.check(numbers(input) == numbers(&out), || {
+                format!("{name} to {to}: other numbers")
+            });
+        }
+        // Writing again what was written changes nothing.
+        let again = dir.join("again");
+        convert(&out, to, &again);
+        d.check(fs::read(&out).ok() == fs::read(&again).ok(), || {
+            format!("{name} to {to}: the second time differs")
+        });
+    }
+    compared
+}
+
+/// `stats` without what belongs to the file.
+fn numbers(input: &Path) -> Value {
+    let mut v = json(&["stats", "--btt"], input);
+    v["inputs"] = Value::Null;
+    v
+}
+
+#[test]
+fn every_fixture_reads_back_as_it_was() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut d = Differences::default();
+    let (mut inputs, mut whole) = (0, 0);
+    for case in cases() {
+        // Per-CPU files belong together, and are converted by the directory.
+        let all: Vec<PathBuf> = match case.name.starts_with("blktrace/") {
+            true => vec![root().join(&case.dir)],
+            false => case.inputs().into_iter().map(|i| i.0).collect(),
+        };
+        for input in all {
+            inputs += 1;
+            whole += compare(&mut d, &case.name, &input, dir.path());
+        }
+    }
+    d.done();
+    assert!(inputs > 50 && whole > 100, "{whole} of {inputs} × 3");
+}
+
+/// Runs a tool of blktrace; `None` where it is not installed.
+fn tool(name: &str, args: &[&str], stdin: Option<&Path>, dir: &Path) -> Option<String> {
+    let stdin = match stdin {
+        Some(p) => Stdio::from(fs::File::open(p).expect("open")),
+        None => Stdio::null(),
+    };
+    let out = Command::new(name)
+        .args(args)
+        .current_dir(dir)
+        .stdin(stdin)
+        .output();
+    match out {
+        Ok(o) => Some(String::from_utf8_lossy(&o.stdout).into_owned()),
+        Err(_) => {
+            println!("SKIPPED: {name} is not installed");
+            None
+        }
+    }
+}
+
+/// The totals of blkparse's summary, without what depends on per-CPU files.
+fn totals(text: &str) -> Vec<String> {
+    let lines = text.lines().map(str::trim);
+    let kept = |l: &&str| {
+        [
+            "Queued",
+            "Dispatches",
+            "Completed",
+            "Merges",
+            "unplugs",
+            "Requeued",
+        ]
+        .iter()
+        .any(|w| l.contains(w))
+    };
+    let all: Vec<&str> = lines.filter(kept).collect();
+    let squeeze = |l: &str| l.split_whitespace().collect::<Vec<_>>().join(" ");
+    all.into_iter().map(squeeze).collect()
+}
+
+#[test]
+fn blkparse_and_btt_take_it_for_a_recording() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let mut compared = 0;
+    for name in ["plug2k-first", "plug2k-tail", "cause-tags"] {
+        let text = root().join(format!("fixtures/blkparse/{name}/blkparse.txt.gz"));
+        let binary = dir.path().join("m.bin");
+        convert(&text, "blktrace", &binary);
+        let Some(read) = tool("blkparse", &["-i", "-"], Some(&binary), dir.path()) else {
+            return;
+        };
+        let plain = finish(
+            blkan()
+                .args(["convert", "-q", "--to", "blkparse"])
+                .arg(&text),
+        )
+        .text();
+        let lines = |t: &str| t.lines().filter(|l| l.contains(" Q ")).count();
+        assert!(
+            lines(&read) > 100 && lines(&read) == lines(&plain),
+            "{name}"
+        );
+        // blkparse's own summary of the recording, at the end of its text, against its summary of what was written.
+        let mut original = String::new();
+        let mut gz = flate2::read::MultiGzDecoder::new(fs::File::open(&text).expect("open"));
+        std::io::Read::read_to_string(&mut gz, &mut original).expect("text");
+        let last = |t: &str| {
+            let all = totals(t);
+            let n = all.len().min(8);
+            all[all.len() - n..].to_vec()
+        };
+        assert!(last(&original).len() >= 6, "{name}");
+        assert_eq!(last(&read), last(&original), "{name}");
+        // btt's table of what was written, against the numbers of the text.
+        if let Some(table) = tool("btt", &["-i", "m.bin"], None, dir.path()) {
+            let mut d = Differences::default();
+            let stats = json(&["stats", "--btt"], &binary);
+            super::btt::compare_btt(&mut d, name, &stats, &table);
+            let own = numbers(&text);
+            let rows = |v: &Value| v["btt"]["devices"]["ALL"].clone();
+            d.check(rows(&own) == rows(&stats), || format!("{name}: other rows"));
+            d.done();
+            compared += 1;
+        }
+    }
+    println!("{compared} tables of btt compared");
+}
+
+#[test]
+fn what_is_left_out_is_told() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let log = dir.path().join("log");
+    fs::write(
+        &log,
+        "1000 0 7 block_bio_queue 8,0 8 8 W - a\n2000 0 7 block_io_start 8,0 8 8 W 4096 a\n\
+         3000 0 7 block_rq_issue 8,0 8 8 W 4096 a\n4000 1 0 block_rq_complete 8,0 8 8 W 0 swapper/1\n",
+    )
+    .expect("written");
+    let out = dir.path().join("out");
+    let said = convert(&log, "blkparse", &out);
+    assert!(
+        said.contains("1 events left out: blkparse has no such event"),
+        "{said}"
+    );
+    assert_eq!(fs::read_to_string(&out).expect("text").lines().count(), 3);
+    let r = run(&["convert", "--to", "nothing", "x"]);
+    assert_eq!(r.code, Some(2), "{}", r.err);
+}
