@@ -35,6 +35,11 @@ impl CommTable {
         id
     }
 
+    /// The part of a name that the table keeps.
+    pub fn kept(name: &str) -> &[u8] {
+        name.as_bytes().get(..NAME).unwrap_or(name.as_bytes())
+    }
+
     /// The name, lossily as UTF-8; `None` if the event named no task.
     pub fn name(&self, id: CommId) -> Option<String> {
         if id == CommId::OTHER {

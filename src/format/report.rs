@@ -60,6 +60,8 @@ pub enum Defect {
     TruncatedStream,
     /// The compressed stream is damaged; what was read before it is kept.
     CorruptStream,
+    /// Unpacking takes more memory than is granted.
+    HugeStream,
     /// The recorder says that it lost events.
     Lost,
     /// Bytes between binary records that are none, or a record whose fields contradict each other.
@@ -81,10 +83,19 @@ impl Defect {
             Defect::TooLong => "line_too_long",
             Defect::TruncatedStream => "truncated_stream",
             Defect::CorruptStream => "corrupt_stream",
+            Defect::HugeStream => "huge_stream",
             Defect::Lost => "lost_events_line",
             Defect::BadRecord => "bad_record",
             Defect::CutRecord => "cut_record",
         }
+    }
+
+    /// Damage of the compressed stream, not of a line.
+    pub fn of_stream(self) -> bool {
+        matches!(
+            self,
+            Defect::TruncatedStream | Defect::CorruptStream | Defect::HugeStream
+        )
     }
 
     /// What to do about it.
@@ -94,6 +105,9 @@ impl Defect {
                 "the file was cut while it was written or copied; fetch it again"
             }
             Defect::CorruptStream => "fetch the file again; compare its checksum",
+            Defect::HugeStream => {
+                "no preset of xz makes such a stream; if you trust it, unpack it yourself: xz -dc FILE | blkan ... -"
+            }
             Defect::Lost => {
                 "record with larger buffers (blktrace -b 4096 -n 8; bpftrace: BPFTRACE_PERF_RB_PAGES=4096)"
             }
@@ -206,7 +220,7 @@ impl ImportReport {
     pub fn defect_lines(&self) -> u64 {
         self.defects
             .iter()
-            .filter(|(k, _)| !matches!(k, Defect::TruncatedStream | Defect::CorruptStream))
+            .filter(|(k, _)| !k.of_stream())
             .map(|(_, c)| c.n)
             .sum()
     }

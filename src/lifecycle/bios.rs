@@ -298,6 +298,10 @@ impl Device {
 
     /// A, on the target device. The Q that it announces follows in the same task.
     pub fn on_remap(&mut self, ev: &BlockEvent, parent: Option<u64>) {
+        // A log that does not print where the bio came from: nothing can be joined.
+        if ev.aux_dev == DevId::NONE {
+            return;
+        }
         let join = self.joins.entry(ev.aux_dev).or_insert(RemapJoin {
             from: ev.aux_dev,
             events: 0,

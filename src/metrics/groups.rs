@@ -310,6 +310,12 @@ impl Section for Groups {
     fn finish(&self, cx: &Context, why: &mut Why, out: &mut Device) {
         let mut order: Vec<(&GroupKey, &GroupSum)> = self.names.iter().zip(&self.list).collect();
         order.sort_by(|a, b| cx.keys.order(*a.0, *b.0, cx.comms));
+        if self.names.contains(&GroupKey::OTHER) {
+            why.note(
+                "groups",
+                format!("more than {MAX_GROUPS} groups of all devices together: those that came later are counted as (other)"),
+            );
+        }
         why.within("groups", |why| {
             for (i, (key, sum)) in order.into_iter().enumerate() {
                 let by = cx.keys.render(*key, cx.dev, cx.comms);
