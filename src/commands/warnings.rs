@@ -4,6 +4,7 @@ use super::OutputOpts;
 use super::output::complain;
 use super::session::Finished;
 use crate::format::{Defect, ImportReport};
+use crate::present::steers;
 use crate::units::human_count;
 
 /// Tells what is wrong with the inputs, unless `-q`.
@@ -103,7 +104,7 @@ fn damaged_lines(r: &ImportReport) -> Option<String> {
 
 /// Text of the input as it may be shown on a terminal: short, and without control characters.
 pub fn shown(text: &str) -> String {
-    let clean = |c: char| if c.is_control() { '·' } else { c };
+    let clean = |c: char| if steers(c) { '·' } else { c };
     let short: String = text.chars().take(60).map(clean).collect();
     if text.chars().nth(60).is_some() {
         short + "…"

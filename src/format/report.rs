@@ -2,6 +2,7 @@
 
 use super::FormatInfo;
 use super::{Sequences, Steps};
+use crate::units::human_count;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -193,6 +194,16 @@ impl ImportReport {
     /// What is counted: `line` or `record`.
     pub fn unit(&self) -> &'static str {
         if self.records { "record" } else { "line" }
+    }
+
+    /// Notes events whose number in the recorder's own counting another one has.
+    pub(super) fn told_twice(&mut self, n: u64) {
+        if n > 0 {
+            let n = human_count(n);
+            self.notes.push(format!(
+                "{n} events have numbers that others have: a part of the recording is there twice, or several recordings were joined"
+            ));
+        }
     }
 
     /// Counts damage at `line` (0: the stream) and keeps the first few texts.

@@ -22,6 +22,7 @@ pub use remedy::Remedy;
 pub use stats::stats_text;
 pub use stats_csv::stats_csv;
 pub use style::Style;
+pub use table::steers;
 
 /// How a report is looked at.
 #[derive(Clone, Copy, Debug)]
