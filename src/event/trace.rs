@@ -18,7 +18,7 @@ pub struct CommTable {
 const NAME: usize = 64;
 
 impl CommTable {
-    /// The id of a name, adding it if new; of a longer one its first [`NAME`] bytes. [`CommId::OTHER`] when 20,000 names are taken (a hostile input; kernels cut
+    /// The id of a name, adding it if new; of a longer one its first 64 bytes. [`CommId::OTHER`] when 20,000 names are taken (a hostile input; kernels cut
     /// names to 15 bytes and no real trace comes near), counted in [`CommTable::overflow`].
     pub fn intern(&mut self, name: &[u8]) -> CommId {
         let name = name.get(..NAME).unwrap_or(name);

@@ -225,4 +225,20 @@ mod tests {
         lines.retain(|(_, cpu, seq)| (*cpu, *seq) != (77, 9));
         assert_eq!(of(&[&lines]), Some(1));
     }
+
+    #[test]
+    fn numbers_that_are_there_twice_are_counted() {
+        let of = |list: &[u64]| {
+            let mut notes = SequenceNotes::default();
+            list.iter()
+                .for_each(|n| notes.note(DevId::new(8, 0), 0, *n));
+            let mut all = Sequences::default();
+            all.add(notes);
+            all.repeated()
+        };
+        assert_eq!(of(&[1, 2, 4, 3, 5]), 0);
+        // A block there twice, and a whole recording there twice.
+        assert_eq!(of(&[5, 6, 7, 8, 6, 7, 8, 9]), 3);
+        assert_eq!(of(&[1, 2, 3, 1, 2, 3]), 3);
+    }
 }

@@ -165,4 +165,18 @@ mod tests {
         }
         assert_eq!(s.lost(), 2);
     }
+
+    #[test]
+    fn numbers_that_are_there_twice_are_counted() {
+        let mut s = Sequences::default();
+        for n in (1..=9).chain(1..=9) {
+            s.note(8, 0, n);
+        }
+        (1..=5).for_each(|n| s.note(8, 1, n));
+        assert_eq!(s.repeated(), 9);
+        // Neighbours that changed places are all there once.
+        let mut s = Sequences::default();
+        [1, 2, 4, 3, 5, 7, 6, 8].iter().for_each(|n| s.note(8, 0, *n));
+        assert_eq!((s.repeated(), s.lost()), (0, 0));
+    }
 }
