@@ -56,9 +56,13 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => {
-            // Fails only if stdout or stderr is gone; there is nobody left to tell.
-            let _ = e.print();
-            return ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(2));
+            return match e.print() {
+                Err(io) if io.kind() != std::io::ErrorKind::BrokenPipe => {
+                    commands::complain(&format!("error: cannot write the help: {io}"));
+                    ExitCode::FAILURE
+                }
+                _ => ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(2)),
+            };
         }
     };
     match run(cli.command) {

@@ -29,6 +29,7 @@ pub use stats::stats;
 pub use crate::event::{DevId, Op, Rwbs};
 pub use crate::metrics::{Filter, Key};
 
+use crate::error::{Error, Result};
 use crate::units::Nanos;
 use std::path::PathBuf;
 
@@ -94,6 +95,20 @@ pub struct Window {
 }
 
 impl Window {
+    /// Whether any time can pass.
+    ///
+    /// # Errors
+    /// `--from` is not before `--to`.
+    pub fn check(&self) -> Result<()> {
+        match (self.from, self.to) {
+            (Some(a), Some(b)) if a >= b => Err(Error::usage(format!(
+                "--from {a} is not before --to {b}: no time is between them"
+            ))
+            .hint("the end is not part of it: --from 1 --to 2 takes one second")),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether anything is left out.
     pub fn cuts_time(&self) -> bool {
         self.from.is_some() || self.to.is_some()

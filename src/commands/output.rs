@@ -3,6 +3,7 @@
 use super::{ColorChoice, InputOpts, OutputOpts};
 use crate::error::{Error, Kind, Result};
 use crate::format::expanded;
+use crate::present::steers;
 use std::fs::{File, Metadata};
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -131,7 +132,7 @@ pub fn colored(o: &OutputOpts) -> bool {
 
 /// A line to stderr, names in it made harmless for a terminal. If stderr is gone there is nobody to tell.
 pub fn complain(line: &str) {
-    let tame = |c: char| c.is_control() && c != '\n';
+    let tame = |c: char| steers(c) && c != '\n';
     let mut safe = String::with_capacity(line.len());
     for c in line.chars() {
         match tame(c) {

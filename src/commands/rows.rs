@@ -90,7 +90,9 @@ fn none_of(of: Of, f: &Finished) -> String {
     let has = |a| f.tracker.coverage.has(a);
     let reason = match of {
         Of::Bios if !has(Action::Queue) => "no queue events in this trace",
-        Of::Requests if f.tracker.devices.iter().all(|d| d.bio_based) => {
+        Of::Requests
+            if !f.tracker.devices.is_empty() && f.tracker.devices.iter().all(|d| d.bio_based) =>
+        {
             "its devices handle bios only (dm, md)"
         }
         Of::Requests if !has(Action::GetRq) && !has(Action::Issue) => {

@@ -61,6 +61,7 @@ pub fn run<C: Consumer>(
     consumer: &mut C,
 ) -> Result<Finished> {
     spare_inputs(input, output)?;
+    window.check()?;
     let queue = match &input.queue {
         Some(path) => open::queue(path)?,
         None => Vec::new(),

@@ -1,7 +1,7 @@
 //! `blkan stats`.
 
 use super::filter::{Census, Picker};
-use super::output::{Output, colored};
+use super::output::{Output, colored, complain};
 use super::session::{self, Consumer, Finished};
 use super::{Done, Rows, StatsOpts, Window, warnings};
 use crate::error::Result;
@@ -92,6 +92,12 @@ pub fn stats(o: &StatsOpts) -> Result<Done> {
     let damaged = finished.damaged();
     let remedy = remedy(&finished, &o.window);
     let report = report(collector, finished);
+    let folded = |(at, _): &(&String, &String)| at.ends_with("/groups") && !at.contains("/series/");
+    if let Some((_, why)) = report.why.iter().find(folded).filter(|_| !o.output.quiet) {
+        complain(&format!(
+            "note: {why}; choose some with --dev, --comm or --pid, or take rows (blkan requests --csv)"
+        ));
+    }
     let mut out = Output::new(&o.output);
     out.write(&render(&report, o, remedy)?)?;
     out.finish()?;

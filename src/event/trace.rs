@@ -14,18 +14,18 @@ pub struct CommTable {
 }
 
 /// Bytes of a name that are kept. Tracers print up to 15 (`TASK_COMM_LEN`, include/linux/sched.h), /proc up to 63 of a
-/// worker (fs/proc/array.c:proc_task_name); what is longer is damage, and 65,000 such names would fill the memory.
+/// worker (fs/proc/array.c:proc_task_name); what is longer is damage, and thousands of such names would fill the memory.
 const NAME: usize = 64;
 
 impl CommTable {
-    /// The id of a name, adding it if new; of a longer one its first [`NAME`] bytes. [`CommId::OTHER`] when 65,000 names are taken (a hostile input; kernels cut
+    /// The id of a name, adding it if new; of a longer one its first 64 bytes. [`CommId::OTHER`] when 20,000 names are taken (a hostile input; kernels cut
     /// names to 15 bytes and no real trace comes near), counted in [`CommTable::overflow`].
     pub fn intern(&mut self, name: &[u8]) -> CommId {
         let name = name.get(..NAME).unwrap_or(name);
         if let Some(id) = self.ids.get(name) {
             return *id;
         }
-        if self.names.len() >= 65_000 {
+        if self.names.len() >= 20_000 {
             self.overflow += 1;
             return CommId::OTHER;
         }
@@ -33,6 +33,11 @@ impl CommTable {
         self.names.push(name.into());
         self.ids.insert(name.into(), id);
         id
+    }
+
+    /// The part of a name that the table keeps.
+    pub fn kept(name: &str) -> &[u8] {
+        name.as_bytes().get(..NAME).unwrap_or(name.as_bytes())
     }
 
     /// The name, lossily as UTF-8; `None` if the event named no task.

@@ -127,7 +127,8 @@ impl Trace {
             return Err(Error::usage("no trace was named").hint("name a file, or - for stdin"));
         }
         if paths.iter().filter(|p| *p == Path::new("-")).count() > 1 {
-            return Err(Error::usage("stdin (-) can be read only once"));
+            return Err(Error::usage("stdin (-) can be read only once")
+                .hint("name it once; other inputs must be files"));
         }
         input::distinct(paths)?;
         let named = o.format.as_deref().map(detect::by_name).transpose()?;

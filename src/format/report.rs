@@ -2,6 +2,7 @@
 
 use super::FormatInfo;
 use super::{Sequences, Steps};
+use crate::units::human_count;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -60,6 +61,8 @@ pub enum Defect {
     TruncatedStream,
     /// The compressed stream is damaged; what was read before it is kept.
     CorruptStream,
+    /// Unpacking takes more memory than is granted.
+    HugeStream,
     /// The recorder says that it lost events.
     Lost,
     /// Bytes between binary records that are none, or a record whose fields contradict each other.
@@ -81,10 +84,19 @@ impl Defect {
             Defect::TooLong => "line_too_long",
             Defect::TruncatedStream => "truncated_stream",
             Defect::CorruptStream => "corrupt_stream",
+            Defect::HugeStream => "huge_stream",
             Defect::Lost => "lost_events_line",
             Defect::BadRecord => "bad_record",
             Defect::CutRecord => "cut_record",
         }
+    }
+
+    /// Damage of the compressed stream, not of a line.
+    pub fn of_stream(self) -> bool {
+        matches!(
+            self,
+            Defect::TruncatedStream | Defect::CorruptStream | Defect::HugeStream
+        )
     }
 
     /// What to do about it.
@@ -94,6 +106,9 @@ impl Defect {
                 "the file was cut while it was written or copied; fetch it again"
             }
             Defect::CorruptStream => "fetch the file again; compare its checksum",
+            Defect::HugeStream => {
+                "no preset of xz makes such a stream; if you trust it, unpack it yourself: xz -dc FILE | blkan ... -"
+            }
             Defect::Lost => {
                 "record with larger buffers (blktrace -b 4096 -n 8; bpftrace: BPFTRACE_PERF_RB_PAGES=4096)"
             }
@@ -181,6 +196,16 @@ impl ImportReport {
         if self.records { "record" } else { "line" }
     }
 
+    /// Notes events whose number in the recorder's own counting another one has.
+    pub(super) fn told_twice(&mut self, n: u64) {
+        if n > 0 {
+            let n = human_count(n);
+            self.notes.push(format!(
+                "{n} events have numbers that others have: a part of the recording is there twice, or several recordings were joined"
+            ));
+        }
+    }
+
     /// Counts damage at `line` (0: the stream) and keeps the first few texts.
     pub fn defect(&mut self, kind: Defect, line: u64, text: &[u8]) {
         let c = self.defects.entry(kind).or_default();
@@ -206,7 +231,7 @@ impl ImportReport {
     pub fn defect_lines(&self) -> u64 {
         self.defects
             .iter()
-            .filter(|(k, _)| !matches!(k, Defect::TruncatedStream | Defect::CorruptStream))
+            .filter(|(k, _)| !k.of_stream())
             .map(|(_, c)| c.n)
             .sum()
     }

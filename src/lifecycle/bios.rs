@@ -1,6 +1,6 @@
 //! Bios before they have a request: Q, X, A, and the end of bios that never get one.
 
-use super::device::{Cx, Device, Item, PendingRemap, Piece, Place, is_discard};
+use super::device::{Cx, Device, Ids, Item, PendingRemap, Piece, Place, is_discard};
 use super::slab::{Idx, NIL};
 use super::stamps::*;
 use super::summary::*;
@@ -10,6 +10,9 @@ use crate::units::Nanos;
 
 /// Remap events remembered until their Q. The Q follows in the same task at once; what stays longer has none.
 const PENDING_REMAPS: usize = 256;
+
+/// Pairs of devices whose remaps are counted apart, over all devices; a real machine has a few hundred.
+const JOINS: u32 = 4096;
 
 /// Bios waiting at one sector. More have lost what became of them; the oldest is given up.
 const SAME_SECTOR: usize = 256;
@@ -297,14 +300,24 @@ impl Device {
     }
 
     /// A, on the target device. The Q that it announces follows in the same task.
-    pub fn on_remap(&mut self, ev: &BlockEvent, parent: Option<u64>) {
-        let join = self.joins.entry(ev.aux_dev).or_insert(RemapJoin {
-            from: ev.aux_dev,
-            events: 0,
-            joined: 0,
-            unjoined: 0,
-        });
-        join.events += 1;
+    pub fn on_remap(&mut self, ev: &BlockEvent, parent: Option<u64>, ids: &mut Ids) {
+        // A log that does not print where the bio came from: nothing can be joined.
+        if ev.aux_dev == DevId::NONE {
+            return;
+        }
+        let known = self.joins.contains_key(&ev.aux_dev);
+        if known || ids.joins < JOINS {
+            ids.joins += u32::from(!known);
+            let join = self.joins.entry(ev.aux_dev).or_insert(RemapJoin {
+                from: ev.aux_dev,
+                events: 0,
+                joined: 0,
+                unjoined: 0,
+            });
+            join.events += 1;
+        } else {
+            self.anomaly(AnomalyKind::RemapUnlisted);
+        }
         if self.remaps.len() == PENDING_REMAPS {
             self.remaps.pop_front();
         }

@@ -127,6 +127,8 @@ pub(super) struct Ids {
     pub bio: u64,
     pub rq: u64,
     pub number: u64,
+    /// Pairs of devices with remaps between them.
+    pub joins: u32,
 }
 
 impl Ids {

@@ -13,7 +13,7 @@ const DEVICES: usize = 1024;
 
 /// Open items of all devices together. An eighth below a power of two: with a power of two of devices, each one's
 /// vectors grow by doubling to exactly what they need.
-const ALL_OPEN: usize = 2 * OPEN_ITEMS / 8 * 7;
+const ALL_OPEN: usize = OPEN_ITEMS / 8 * 7;
 
 /// Open items are swept and bounded every so many events.
 const SWEEP: u32 = 1024;
@@ -117,16 +117,14 @@ impl Tracker {
 
     /// Open items a device may have now: shared equally only when it must be, since one busy device may have more.
     fn open_limit(&self) -> usize {
-        let (open, n) = self
-            .devices
-            .iter()
-            .fold((0, 0), |(open, n), d| (open + d.open_items(), n + 1));
-        // What each device has beside its open items adds up too.
-        let all = if n > 16 { ALL_OPEN / 4 } else { ALL_OPEN };
-        if open <= all {
-            return OPEN_ITEMS;
+        let n = self.devices.len();
+        let open: usize = self.devices.iter().map(Device::open_items).sum();
+        // What each of a great many devices has beside its open items adds up too.
+        let all = if n > 64 { ALL_OPEN / 2 } else { ALL_OPEN };
+        match (n, open > all) {
+            (0 | 1, _) | (_, false) => OPEN_ITEMS,
+            (n, true) => all / n,
         }
-        (all / n.max(1)).min(OPEN_ITEMS)
     }
 
     /// True if an event is older than one before it.
@@ -205,7 +203,7 @@ fn handle<S: Sink>(d: &mut Device, ev: &BlockEvent, parent: Option<u64>, cx: &mu
         Action::BackMerge | Action::RqMerge => d.on_back_merge(ev, cx),
         Action::FrontMerge => d.on_front_merge(ev, cx),
         Action::Split => d.on_split(ev, cx),
-        Action::Remap => d.on_remap(ev, parent),
+        Action::Remap => d.on_remap(ev, parent, cx.ids),
         _ => {}
     }
 }

@@ -365,6 +365,8 @@ pub enum AnomalyKind {
     SplitUnseen,
     /// An X that does not tell where the rest starts (a log without `new_sector`).
     SplitUntold,
+    /// An A from one device more than are counted apart.
+    RemapUnlisted,
     /// Time went back by more than a tie.
     TimeWentBack,
 }
@@ -384,6 +386,7 @@ impl AnomalyKind {
             AnomalyKind::CompletionMissing => "completion_missing",
             AnomalyKind::SplitUnseen => "split_without_bio",
             AnomalyKind::SplitUntold => "split_at_untold_sector",
+            AnomalyKind::RemapUnlisted => "remap_unlisted",
             AnomalyKind::TimeWentBack => "time_went_back",
         }
     }

@@ -231,7 +231,7 @@ pub struct Comparison {
     pub name: String,
     /// Its number; `None`: not found in the trace, or it could be one of several.
     pub dev: Option<DevId>,
-    /// Several devices have these numbers; which of them has this name is not known.
+    /// Several devices have these numbers, or (no rows) none of those without a name: which of them it is, is not known.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ambiguous: bool,
     /// Rows in printed order.
@@ -242,6 +242,16 @@ impl Comparison {
     /// Whether every number agrees.
     pub fn agrees(&self) -> bool {
         self.rows.iter().all(|r| r.ok)
+    }
+
+    /// Nothing is compared: which device has this name is not known.
+    pub fn not_found(name: &str) -> Comparison {
+        Comparison {
+            name: name.to_string(),
+            dev: None,
+            ambiguous: true,
+            rows: Vec::new(),
+        }
     }
 
     /// The same, for a device that stands for all that have its numbers.

@@ -19,7 +19,7 @@ use std::rc::Rc;
 
 /// Groups that all devices may have together (in each interval of `--every`: each device); what comes later is counted
 /// in one group `(other)` a device. A group with its part of the answer takes 10 KiB and more.
-pub(super) const MAX_GROUPS: usize = 3000;
+pub(super) const MAX_GROUPS: usize = 2500;
 
 /// Spans of bios, in the order of [`BioLatency`].
 pub(super) const BIO_SPANS: [&str; 8] = ["q2q", "q2g", "g2i", "q2m", "i2d", "m2d", "d2c", "q2c"];
@@ -29,6 +29,8 @@ pub(super) const BIO_SPANS: [&str; 8] = ["q2q", "q2g", "g2i", "q2m", "i2d", "m2d
 pub(super) struct GroupSum {
     pub bios: u64,
     pub merged_bios: u64,
+    /// Those whose Q was seen, as of `bios`.
+    merged_queued: u64,
     pub requests: u64,
     pub passthrough: u64,
     pub completed: u64,
@@ -61,6 +63,7 @@ impl GroupSum {
         }
         if b.merged.is_some_and(|m| m != MergeKind::Request) {
             self.merged_bios += 1;
+            self.merged_queued += u64::from(b.q.is_some());
         }
         self.bio_stamps |= absent::of_bio(b);
         let l = &mut self.bio;
@@ -116,7 +119,11 @@ impl GroupSum {
         let no_ends = cx.uncounted(Action::Complete);
         let bios = why.count("bios", self.bios, cx.uncounted(Action::Queue));
         let no_merges = cx.uncounted(Action::BackMerge);
-        let merged_bios = why.count("merged_bios", self.merged_bios, no_merges);
+        let merged = match bios {
+            Some(_) => self.merged_queued,
+            None => self.merged_bios,
+        };
+        let merged_bios = why.count("merged_bios", merged, no_merges);
         let pairing = Pairing::ALL
             .into_iter()
             .zip(self.pairing)
@@ -310,6 +317,12 @@ impl Section for Groups {
     fn finish(&self, cx: &Context, why: &mut Why, out: &mut Device) {
         let mut order: Vec<(&GroupKey, &GroupSum)> = self.names.iter().zip(&self.list).collect();
         order.sort_by(|a, b| cx.keys.order(*a.0, *b.0, cx.comms));
+        if self.names.contains(&GroupKey::OTHER) {
+            why.note(
+                "groups",
+                format!("more than {MAX_GROUPS} groups of all devices together: those that came later are counted as (other)"),
+            );
+        }
         why.within("groups", |why| {
             for (i, (key, sum)) in order.into_iter().enumerate() {
                 let by = cx.keys.render(*key, cx.dev, cx.comms);

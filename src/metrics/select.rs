@@ -109,8 +109,9 @@ impl Matcher {
             return;
         }
         for name in table.names().iter().skip(self.comms.len()) {
-            let name = String::from_utf8_lossy(name);
-            self.comms.push(self.filter.comm.iter().any(|c| *c == name));
+            let shown = String::from_utf8_lossy(name);
+            let same = |c: &String| CommTable::kept(c) == &**name || *c == shown;
+            self.comms.push(self.filter.comm.iter().any(same));
         }
     }
 

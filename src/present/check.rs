@@ -71,10 +71,10 @@ fn verdict(r: &CheckReport, style: &Style, out: &mut String) {
     };
     let events: u64 = r.inputs.iter().map(|i| i.input.events).sum();
     let span = human_ns(r.span_ns as f64);
-    let rest = if r.quality.reasons.is_empty() {
-        ": nothing lost, accounts balance"
-    } else {
-        ""
+    let told = r.inputs.iter().all(|i| i.input.lost_events.is_some());
+    let rest = match r.quality.reasons.is_empty() {
+        true => format!(": {}", super::complete(told)),
+        false => String::new(),
     };
     out.push_str(&format!(
         "{words}{rest} · {} events in {span}\n",
@@ -265,6 +265,10 @@ fn summary(r: &CheckReport, style: &Style, verbose: bool, out: &mut String) {
 }
 
 fn comparison(c: &Comparison, style: &Style, verbose: bool, out: &mut String) {
+    if c.ambiguous && c.rows.is_empty() {
+        let text = "not compared: its numbers are those of no device without a name".to_string();
+        return flow(&cut(&c.name, 24), &[text], style, out);
+    }
     let dev = match c.dev {
         Some(d) => d.to_string(),
         None if c.ambiguous => "one of several".to_string(),

@@ -22,6 +22,7 @@ pub use remedy::Remedy;
 pub use stats::stats_text;
 pub use stats_csv::stats_csv;
 pub use style::Style;
+pub use table::steers;
 
 /// How a report is looked at.
 #[derive(Clone, Copy, Debug)]
@@ -43,3 +44,11 @@ pub const WIDTH: usize = 100;
 mod testdata;
 #[cfg(test)]
 mod tests;
+
+/// What a trace without flaws is, if its recorder tells of losses or does not.
+fn complete(losses_told: bool) -> &'static str {
+    match losses_told {
+        true => "nothing lost, accounts balance",
+        false => "no loss seen (the recorder would not tell), accounts balance",
+    }
+}

@@ -78,7 +78,8 @@ fn head(r: &StatsReport, view: &View, out: &mut String) {
     }
     let mut q = quality::of_stats(r, view.filtered);
     view.remedy.apply(&mut q);
-    verdict_line(&q, out, style);
+    let told = r.inputs.iter().all(|i| i.lost_events.is_some());
+    verdict_line(&q, told, out, style);
 }
 
 /// `trace.gz  blkparse, gzip · 43,216 events`, and what is told besides.
@@ -110,10 +111,10 @@ fn cut_front(path: &str, max: usize) -> String {
 }
 
 /// The verdict in one line; as many reasons as fit, and how many did not.
-fn verdict_line(q: &Quality, out: &mut String, style: &Style) {
+fn verdict_line(q: &Quality, told: bool, out: &mut String, style: &Style) {
     let words = q.verdict.words();
     let mut text = match q.verdict {
-        Verdict::Complete => ": nothing lost, accounts balance".to_string(),
+        Verdict::Complete => format!(": {}", super::complete(told)),
         _ => ": ".to_string(),
     };
     let room = WIDTH.saturating_sub(super::table::width(words));

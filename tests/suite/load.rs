@@ -247,6 +247,23 @@ fn a_thousand_devices_without_completions() {
     });
 }
 
+/// Every line another device that a bio was mapped from.
+#[test]
+fn remaps_from_more_devices_than_any_machine_has() {
+    let v = bounded("300,000 remaps", 300_000, |n, o| {
+        let (major, minor) = (9 + (n >> 18), n & 0xf_ffff);
+        put(
+            o,
+            n,
+            format_args!("A   W {} + 8 <- ({major},{minor}) {}", n * 8, n * 8),
+        );
+    });
+    let d = &v["devices"][0];
+    let listed = d["remaps"].as_array().map_or(0, Vec::len);
+    let rest = d["losses"]["anomalies"]["remap_unlisted"].as_u64();
+    assert_eq!(Some(300_000), rest.map(|r| r + listed as u64), "{listed}");
+}
+
 #[test]
 fn letters_that_no_kernel_has() {
     bounded("120,000 rwbs", 240_000, |n, o| {

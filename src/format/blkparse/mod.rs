@@ -90,6 +90,7 @@ impl LineFormat for Blkparse {
             report.lost_by_sequence = missing > told;
             report.lost_events = Some(missing.max(told));
         }
+        report.told_twice(report.sequences.repeated());
         summary::name_devices(&summary, names.tally, names.names);
     }
 }

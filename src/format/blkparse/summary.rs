@@ -310,6 +310,11 @@ fn same(account: &Account, a: &Activity) -> bool {
         })
 }
 
+/// Names of a summary that are looked at, and devices that one of them may fit before it is given up.
+const NAMED: usize = 1024;
+/// See [`NAMED`].
+const RIVALS: usize = 64;
+
 /// Finds which device each name of the summary belongs to: the only one left, or the only one with the same counts.
 /// Devices with equal counts (mirrors, two halves of one workload) stay unnamed: neither order tells which is which.
 pub(in crate::format) fn name_devices(
@@ -335,21 +340,40 @@ pub(in crate::format) fn name_devices(
         let counts = tally.0.get(dev).zip(d.total.as_ref());
         counts.is_some_and(|(have, printed)| same(printed, have))
     };
+    // Names by the devices they fit. A name that fits many is none of use here, nor are a great many devices.
+    let mut open: Vec<(String, BTreeSet<DevId>)> = named
+        .iter()
+        .take(NAMED)
+        .map(|d| {
+            let all = free.iter().filter(|dev| fits(d, dev)).take(RIVALS);
+            (d.name.clone(), all.copied().collect())
+        })
+        .collect();
     // A name that fits one device leaves one less for those that fitted several (counts are printed rounded).
-    let mut open = named;
     loop {
-        let only = |d: &Device| {
-            let mut all = free.iter().filter(|dev| fits(d, dev));
-            all.next().copied().filter(|_| all.next().is_none())
-        };
-        let sure = open.iter().enumerate().find_map(|(i, d)| {
-            let dev = only(d)?;
-            let rivals = open.iter().filter(|o| only(o) == Some(dev)).count();
-            (rivals == 1).then_some((i, dev))
-        });
-        let Some((i, dev)) = sure else { break };
-        free.remove(&dev);
-        names.insert(dev, open.remove(i).name.clone());
+        let mut lone: BTreeMap<DevId, Vec<usize>> = BTreeMap::new();
+        for (i, (_, all)) in open.iter().enumerate() {
+            if let (1, Some(dev)) = (all.len(), all.first()) {
+                lone.entry(*dev).or_default().push(i);
+            }
+        }
+        let sure: Vec<(DevId, usize)> = lone
+            .iter()
+            .filter(|(_, names)| names.len() == 1)
+            .map(|(dev, names)| (*dev, names[0]))
+            .collect();
+        if sure.is_empty() {
+            break;
+        }
+        for (dev, i) in &sure {
+            free.remove(dev);
+            names.insert(*dev, std::mem::take(&mut open[*i].0));
+            open[*i].1.clear();
+        }
+        let taken: BTreeSet<DevId> = sure.iter().map(|s| s.0).collect();
+        for (_, all) in &mut open {
+            all.retain(|dev| !taken.contains(dev));
+        }
     }
 }
 

@@ -264,6 +264,7 @@ impl Part {
             return Ok(());
         }
         self.report.lost_events = Some(self.sequences.lost());
+        self.report.told_twice(self.sequences.repeated());
         if self.frames.died() {
             return Err(
                 Error::new(Kind::Io, "a reading thread ended before its work was done")

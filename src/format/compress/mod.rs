@@ -19,6 +19,8 @@ pub(super) enum Fault {
     Truncated(String),
     /// It is damaged, or something else follows it.
     Corrupt(String),
+    /// It asks for more memory than is granted.
+    Huge(String),
     /// Reading the file itself failed.
     Io(std::io::Error),
 }
@@ -29,6 +31,7 @@ impl Fault {
         match self {
             Fault::Truncated(text) => Ok((Defect::TruncatedStream, text)),
             Fault::Corrupt(text) => Ok((Defect::CorruptStream, text)),
+            Fault::Huge(text) => Ok((Defect::HugeStream, text)),
             Fault::Io(e) => Err(e),
         }
     }

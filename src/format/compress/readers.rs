@@ -68,8 +68,8 @@ impl<R: Read + Send> Decode for Stepwise<R> {
                 Ok(n) => return Ok(n),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) if asks_for_too_much(&e) => {
-                    return Err(Fault::Corrupt(format!(
-                        "unpacking this xz stream takes more than {} MiB, which no preset of xz does; if you trust it, pipe it in: xz -dc FILE | blkan ... -",
+                    return Err(Fault::Huge(format!(
+                        "unpacking this xz stream takes more than {} MiB of memory",
                         XZ_MEMORY >> 20
                     )));
                 }

@@ -187,7 +187,7 @@ fn an_absurd_xz_dictionary_is_refused_wherever_it_comes() {
         let (out, _, fault) = unpack(&packed);
         assert!(out.len() <= least && plain().starts_with(&out));
         match fault {
-            Some(Fault::Corrupt(t)) => assert!(t.contains("more than 128 MiB"), "{t}"),
+            Some(Fault::Huge(t)) => assert!(t.contains("more than 128 MiB"), "{t}"),
             other => panic!("{other:?}"),
         }
     }

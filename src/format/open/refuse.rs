@@ -4,7 +4,7 @@ use super::Stream;
 use crate::error::{At, Error, Kind, Result};
 use crate::format::compress::Fault;
 use crate::format::compress::Input;
-use crate::format::{Defect, ImportReport, LineFormat, SkipRule, detect, foreign};
+use crate::format::{ImportReport, LineFormat, SkipRule, detect, foreign};
 use std::path::Path;
 
 /// Everything was read and nothing was an event.
@@ -105,10 +105,7 @@ pub(super) fn nothing(path: &Path, fault: Option<Fault>) -> Error {
     match fault.into_defect() {
         Ok((kind, text)) => Error::new(Kind::Format, format!("nothing could be unpacked: {text}"))
             .path(path)
-            .hint(match kind {
-                Defect::TruncatedStream => Defect::TruncatedStream.remedy(),
-                _ => Defect::CorruptStream.remedy(),
-            }),
+            .hint(kind.remedy()),
         Err(e) => Error::io(Some(path), "cannot read the trace", e),
     }
 }
