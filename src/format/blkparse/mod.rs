@@ -10,6 +10,8 @@ mod grammar;
 mod other;
 pub mod summary;
 
+pub(super) use grammar::unwrap_time;
+
 use super::{DeviceNames, FormatInfo, ImportReport, Line, LineCtx, LineFormat, Order, Sniff};
 use crate::event::{BlockEvent, CommId, DevId, Fields};
 use crate::format::{Defect, SkipRule};
