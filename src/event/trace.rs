@@ -74,6 +74,15 @@ pub struct Fields {
     /// The recorder takes every action unless told otherwise, so that an action never seen did not happen (blktrace,
     /// blkan's own bpftrace script). False for scripts and tools that record a chosen few.
     pub all_actions: bool,
+    /// Each line of the source tells one finished request: the events of a line are that request's, and nothing else was
+    /// recorded (biosnoop, iosnoop).
+    pub whole_requests: bool,
+    /// Times are those of a clock. False: only how long things took was told, and events are laid end to end.
+    pub clock: bool,
+    /// Events tell how long the bio or request is.
+    pub sizes: bool,
+    /// How much of rwbs events tell.
+    pub letters: Letters,
     /// Smallest step of the printed time, in ns (1 for blkparse, 1000 for ftrace).
     pub time_step_ns: u64,
 }
@@ -90,8 +99,23 @@ impl Fields {
         unplug_reason: true,
         completions_may_vanish: false,
         all_actions: true,
+        whole_requests: false,
+        clock: true,
+        sizes: true,
+        letters: Letters::All,
         time_step_ns: 1,
     };
+}
+
+/// How much of rwbs a source tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Letters {
+    /// Nothing.
+    None,
+    /// `W` for writes, `R` for all else (bcc's biosnoop).
+    WriteOrNot,
+    /// The letters.
+    All,
 }
 
 /// Actions that could have been recorded: `None` entry means "not known whether the recorder asked for it".

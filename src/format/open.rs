@@ -362,6 +362,10 @@ fn in_common(a: Fields, b: Fields) -> Fields {
         unplug_reason: a.unplug_reason && b.unplug_reason,
         completions_may_vanish: a.completions_may_vanish || b.completions_may_vanish,
         all_actions: a.all_actions && b.all_actions,
+        whole_requests: a.whole_requests && b.whole_requests,
+        clock: a.clock && b.clock,
+        sizes: a.sizes && b.sizes,
+        letters: a.letters.min(b.letters),
         time_step_ns: a.time_step_ns.max(b.time_step_ns),
     }
 }
