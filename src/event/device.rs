@@ -129,7 +129,10 @@ mod tests {
     #[test]
     fn named_disks_are_shown_and_ordered_by_name() {
         let (b, a) = (DevId::named(b"zz-b"), DevId::named(b"zz-a"));
-        assert_eq!((a.to_string().as_str(), b.to_string().as_str()), ("zz-a", "zz-b"));
+        assert_eq!(
+            (a.to_string().as_str(), b.to_string().as_str()),
+            ("zz-a", "zz-b")
+        );
         assert!(a < b && a != b && a == DevId::named(b"zz-a"));
         assert!(DevId::new(259, 0) < a, "numbers come first");
         assert_eq!(DevId::new(8, 0).name(), None);

@@ -83,7 +83,7 @@ impl Device {
         let r = &mut self.rqs[i];
         r.state = State::Issued;
         r.rq.issues += 1;
-        r.rq.d_first.first(ev.time);
+        // Not the first issue: where a request was issued again, the tools tell the last.
         r.rq.d = Stamp::at(ev.time);
         cx.sink.issue(&r.rq, ev);
         self.set_depth(self.depth + 1, ev.time, cx);

@@ -70,7 +70,9 @@ fn verdict(r: &CheckReport, style: &Style, out: &mut String) {
         Verdict::Unusable => style.bad(words),
     };
     let events: u64 = r.inputs.iter().map(|i| i.input.events).sum();
-    let span = human_ns(r.span_ns as f64);
+    let span = r
+        .span_ns
+        .map_or("unknown time".to_string(), |ns| human_ns(ns as f64));
     let rest = if r.quality.reasons.is_empty() {
         ": nothing lost, accounts balance"
     } else {

@@ -63,10 +63,6 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn has(&self, c: Column) -> bool {
-        self.columns.contains(&c)
-    }
-
     /// Whether rows tell when anything happened.
     pub(super) fn has_time(&self) -> bool {
         let is = |c: &Column| matches!(c, Time(_) | Clock | Start | End);
@@ -95,7 +91,8 @@ pub(super) fn is_second_header(line: &[u8]) -> bool {
 }
 
 fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    line.split(u8::is_ascii_whitespace).filter(|w| !w.is_empty())
+    line.split(u8::is_ascii_whitespace)
+        .filter(|w| !w.is_empty())
 }
 
 /// The columns that a header line names; `None`: it is no header.
@@ -204,9 +201,9 @@ pub(super) fn of(head: &[u8]) -> Option<Layout> {
 fn certain<'a>(layout: &Layout, line: &'a [u8]) -> Option<Row<'a>> {
     let row = row::parse(layout, line).ok()?;
     let fraction = |w: &[u8]| row::decimals(w) > 0;
-    let letters = row.letters.is_none_or(|l| {
-        (1..=8).contains(&l.len()) && l.iter().all(|b| b"RWDFNSAMEZP".contains(b))
-    });
+    let letters = row
+        .letters
+        .is_none_or(|l| (1..=8).contains(&l.len()) && l.iter().all(|b| b"RWDFNSAMEZP".contains(b)));
     let latency = match layout.tool {
         Tool::Bpftrace => row.dev.is_some() && !fraction(row.latency),
         _ => matches!(row::decimals(row.latency), 2 | 3),
@@ -216,5 +213,8 @@ fn certain<'a>(layout: &Layout, line: &'a [u8]) -> Option<Row<'a>> {
         Some(Start) => fraction(row.start.unwrap_or_default()),
         _ => true,
     };
-    (letters && latency && time).then_some(row)
+    // A single time before the name may be either end: a log without its header is not read then.
+    let first = words(row.comm).next().unwrap_or_default();
+    let name = layout.has_time() || !fraction(first);
+    (letters && latency && time && name).then_some(row)
 }

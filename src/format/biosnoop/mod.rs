@@ -88,7 +88,11 @@ impl TraceFormat for Biosnoop {
             .path(&source.path)
             .hint("give the header line too, as the tool prints it")
         })?;
-        open_one(sources, AnyFormat::Custom(Arc::new(Reader::new(layout))), how)
+        open_one(
+            sources,
+            AnyFormat::Custom(Arc::new(Reader::new(layout))),
+            how,
+        )
     }
 }
 
@@ -207,13 +211,19 @@ impl Reader {
         };
         if let Some(l) = row.letters {
             let letters = Rwbs::new(l);
-            e.rwbs = if ctx.raw_rwbs { letters } else { letters.canonical() };
+            e.rwbs = if ctx.raw_rwbs {
+                letters
+            } else {
+                letters.canonical()
+            };
         }
         if !e.bytes.is_multiple_of(512) {
             // Only passthrough commands have lengths that are no whole sectors.
             e.flags |= BlockEvent::PASSTHROUGH;
         }
-        let pid = row.pid.map(|n| n.unsigned().and_then(|p| u32::try_from(p).ok()));
+        let pid = row
+            .pid
+            .map(|n| n.unsigned().and_then(|p| u32::try_from(p).ok()));
         if let Some(pid) = pid
             && !missed
         {
@@ -228,7 +238,8 @@ impl Reader {
 
     /// The step of a row's issue, ns: the coarser of its time's and its latency's last digit.
     fn step(&self, row: &Row<'_>) -> u64 {
-        let of = |w: &[u8], unit: u64| unit / 10u64.saturating_pow(row::decimals(w) as u32).min(unit);
+        let of =
+            |w: &[u8], unit: u64| unit / 10u64.saturating_pow(row::decimals(w) as u32).min(unit);
         let unit = match self.layout.columns.first() {
             Some(Column::Time(unit)) => *unit,
             _ => 1000 * MS,
@@ -337,7 +348,9 @@ fn wall(date: Option<&[u8]>, w: &[u8]) -> Option<i64> {
             sound.then(|| number(0..4).map(|y| days(y, month, mday)))??
         }
     };
-    clock(w)?.0.checked_add(day.checked_mul(86_400_000_000_000)?)
+    clock(w)?
+        .0
+        .checked_add(day.checked_mul(86_400_000_000_000)?)
 }
 
 /// Days from 1970-01-01 to a date of the Gregorian calendar: years begin in March, so that the leap day is the last.

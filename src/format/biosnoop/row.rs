@@ -85,8 +85,14 @@ pub(super) fn parse<'a>(layout: &Layout, line: &'a [u8]) -> Result<Row<'a>, Defe
         (Ok(begins), _) => begins,
         (Err(_), Some(skip)) => row
             .right(right, Some(skip), from, n, text)
-            .map_err(|_| damage(layout, line, n))?,
-        (Err(d), None) => return Err(if n < layout.columns.len() { Defect::CutLine } else { d }),
+            .map_err(|_| damage(text(n.saturating_sub(1))))?,
+        (Err(d), None) => {
+            return Err(if n < layout.columns.len() {
+                Defect::CutLine
+            } else {
+                d
+            });
+        }
     };
     if begins > from {
         let (a, b) = (words[from].0, words[begins - 1].1);
@@ -95,12 +101,11 @@ pub(super) fn parse<'a>(layout: &Layout, line: &'a [u8]) -> Result<Row<'a>, Defe
     Ok(row)
 }
 
-/// What is wrong with a line whose end does not fit.
-fn damage(layout: &Layout, _line: &[u8], words: usize) -> Defect {
-    if words + 1 < layout.columns.len() {
-        Defect::CutLine
-    } else {
-        Defect::BadNumber
+/// What is wrong with a line whose end does not fit: without a latency at its end it was cut.
+fn damage(last: &[u8]) -> Defect {
+    match decimals(last) {
+        0 => Defect::CutLine,
+        _ => Defect::BadNumber,
     }
 }
 
@@ -144,7 +149,11 @@ impl<'a> Row<'a> {
             },
             Column::Dev => {
                 let pair = w.contains(&b',') || w.contains(&b':');
-                self.dev = Some(parse_device(w, false).filter(|_| pair).ok_or(Defect::BadDevice)?);
+                self.dev = Some(
+                    parse_device(w, false)
+                        .filter(|_| pair)
+                        .ok_or(Defect::BadDevice)?,
+                );
             }
             Column::Major => self.half(number()?, 0xfff, true)?,
             Column::Minor => self.half(number()?, 0xf_ffff, false)?,

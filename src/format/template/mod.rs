@@ -14,9 +14,7 @@ mod values;
 
 pub use blkparse_format::compile as from_blkparse_formats;
 pub use script::from_script;
-pub use values::{
-    Num, Raw, clock, device as parse_device, event_of, finish, time as parse_time,
-};
+pub use values::{Num, Raw, clock, device as parse_device, event_of, finish, time as parse_time};
 
 use super::bpftrace::{BPF_FIELDS, is_stack_line, tool_line};
 use super::{
