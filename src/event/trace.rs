@@ -105,6 +105,26 @@ impl Fields {
         letters: Letters::All,
         time_step_ns: 1,
     };
+
+    /// What the events of two sources can tell alike.
+    pub fn in_common(a: Fields, b: Fields) -> Fields {
+        Fields {
+            pid: a.pid && b.pid,
+            cpu: a.cpu && b.cpu,
+            comm: a.comm && b.comm,
+            error: a.error && b.error,
+            sector_of_empty: a.sector_of_empty && b.sector_of_empty,
+            rq_merge_named: a.rq_merge_named && b.rq_merge_named,
+            unplug_reason: a.unplug_reason && b.unplug_reason,
+            completions_may_vanish: a.completions_may_vanish || b.completions_may_vanish,
+            all_actions: a.all_actions && b.all_actions,
+            whole_requests: a.whole_requests && b.whole_requests,
+            clock: a.clock && b.clock,
+            sizes: a.sizes && b.sizes,
+            letters: a.letters.min(b.letters),
+            time_step_ns: a.time_step_ns.max(b.time_step_ns),
+        }
+    }
 }
 
 /// How much of rwbs a source tells.

@@ -132,6 +132,14 @@ impl Finish<'_> {
 
     /// Why this class is not told from others.
     fn unclassed(&self, at: usize) -> Option<String> {
+        let c = self.sum.class[at];
+        let no_reads = at == READ && c.ios > 0 && c.bytes == 0;
+        if no_reads && self.cx.fields.letters == Letters::WriteOrNot {
+            return Some(
+                "not observable: what is no write and has no data is a flush or a command"
+                    .to_string(),
+            );
+        }
         self.cx.unlettered(match at {
             READ | WRITE => Letters::WriteOrNot,
             _ => Letters::All,

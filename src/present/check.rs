@@ -166,6 +166,8 @@ fn losses(c: &CheckInput, style: &Style, out: &mut String) {
 
 fn device(d: &CheckDevice, r: &CheckReport, style: &Style, out: &mut String) {
     let name = match &d.name {
+        // Where nothing but the name is known, it is the device.
+        Some(n) if *n == d.dev.to_string() => style.bold(&cut(n, 40)),
         Some(n) => format!("{} ({})", style.bold(&cut(n, 40)), d.dev),
         None => style.bold(&d.dev.to_string()),
     };

@@ -4,9 +4,9 @@
 use super::support::{Differences, blkan, finish, root};
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-fn told(command: &str, formats: &[&str], input: &Path) -> Vec<Value> {
+fn told(command: &str, formats: &[String], input: &Path) -> Vec<Value> {
     let mut c = blkan();
     c.args([command, "-q", "--json"]);
     for f in formats {
@@ -32,76 +32,102 @@ fn since(row: &Value, key: &str, start: i64) -> Value {
     }
 }
 
-#[test]
-fn formats_carry_what_blkparses_own_text_carries() {
+/// A fixture: what was printed, how, and the same recording in blkparse's own text.
+struct Print {
+    name: String,
+    file: PathBuf,
+    own: PathBuf,
+    formats: Vec<String>,
+    /// Columns of `requests` that the format does not carry.
+    lacks: Vec<String>,
+    step_ns: i64,
+}
+
+fn prints() -> Vec<Print> {
     let dir = root().join("fixtures/blkparse-format");
     let text = fs::read_to_string(dir.join("formats.toml")).expect("formats.toml");
     let list: toml::Value = toml::from_str(&text).expect("TOML");
-    let mut d = Differences::default();
-    let mut compared = 0;
-    for p in list["print"].as_array().expect("[[print]]") {
-        let strings = |k: &str| -> Vec<&str> {
+    let of = |p: &toml::Value| {
+        let strings = |k: &str| -> Vec<String> {
             let list = p.get(k).and_then(toml::Value::as_array);
-            list.into_iter()
-                .flatten()
-                .filter_map(toml::Value::as_str)
-                .collect()
+            let texts = list.into_iter().flatten().filter_map(toml::Value::as_str);
+            texts.map(String::from).collect()
         };
         let name = p["file"].as_str().expect("a file");
-        let (formats, lacks) = (strings("formats"), strings("lacks"));
-        let own = root().join(p["text"].as_str().expect("a text"));
-        let step = p
-            .get("step_ns")
-            .and_then(toml::Value::as_integer)
-            .unwrap_or(1);
-        let (want, got) = (
-            told("stats", &[], &own).remove(0),
-            told("stats", &formats, &dir.join(name)).remove(0),
-        );
+        Print {
+            name: name.to_string(),
+            file: dir.join(name),
+            own: root().join(p["text"].as_str().expect("a text")),
+            formats: strings("formats"),
+            lacks: strings("lacks"),
+            step_ns: p
+                .get("step_ns")
+                .and_then(toml::Value::as_integer)
+                .unwrap_or(1),
+        }
+    };
+    list["print"]
+        .as_array()
+        .expect("[[print]]")
+        .iter()
+        .map(of)
+        .collect()
+}
+
+#[test]
+fn formats_carry_what_blkparses_own_text_carries() {
+    let mut d = Differences::default();
+    let mut compared = 0;
+    for p in prints() {
+        let want = told("stats", &[], &p.own).remove(0);
+        let got = told("stats", &p.formats, &p.file).remove(0);
         for key in ["events", "ledger"] {
             let of = |s: &Value| s["devices"][0][key].clone();
-            d.check(of(&want) == of(&got), || {
-                format!("{name}: {key}: {} {}", of(&want), of(&got))
-            });
+            let (a, b) = (of(&want), of(&got));
+            d.check(a == b, || format!("{}: {key}: {a} {b}", p.name));
         }
         let input = &got["inputs"][0];
-        d.check(input["defects"] == serde_json::json!({}), || {
-            format!("{name}: {input}")
-        });
-        d.check(input["events"] == want["inputs"][0]["events"], || {
-            format!("{name}: {input}")
-        });
-        let start = |s: &Value| s["start_ns"].as_i64().expect("a time");
-        let (a, b) = (
-            told("requests", &[], &own),
-            told("requests", &formats, &dir.join(name)),
+        let sound = input["defects"] == serde_json::json!({});
+        d.check(
+            sound && input["events"] == want["inputs"][0]["events"],
+            || format!("{}: {input}", p.name),
         );
-        d.check(a.len() == b.len(), || {
-            format!("{name}: {} {} requests", a.len(), b.len())
-        });
-        for (x, y) in a.iter().zip(&b) {
-            for key in x.as_object().expect("a row").keys() {
-                if lacks.contains(&key.as_str()) || key == "line" {
-                    continue;
-                }
-                let (v, w) = (since(x, key, start(&want)), since(y, key, start(&got)));
-                // Its own text hides sectors of empty requests and lengths of passthrough commands.
-                let hidden = key == "sector" && v.is_null() && w == 0
-                    || key == "bytes" && x["kind"] == "passthrough";
-                let near = |a: i64, b: i64| (a - b).abs() < 2 * step;
-                let close = step > 1 && v.as_i64().zip(w.as_i64()).is_some_and(|(v, w)| near(v, w));
-                d.check(v == w || hidden || close, || {
-                    format!(
-                        "{name}: {key} of request {} is {w}, in its own text {v}",
-                        x["id"]
-                    )
-                });
-                compared += 1;
-            }
-        }
+        let start = |s: &Value| s["start_ns"].as_i64().expect("a time");
+        compared += same_requests(&mut d, &p, start(&want), start(&got));
     }
     assert!(compared > 10_000, "only {compared} values compared");
     d.done();
+}
+
+/// Compares the rows, whose times begin at `a` and `b`; the number of values compared.
+fn same_requests(d: &mut Differences, p: &Print, a: i64, b: i64) -> usize {
+    let (want, got) = (
+        told("requests", &[], &p.own),
+        told("requests", &p.formats, &p.file),
+    );
+    d.check(want.len() == got.len(), || {
+        format!("{}: {} {} requests", p.name, want.len(), got.len())
+    });
+    let mut compared = 0;
+    for (x, y) in want.iter().zip(&got) {
+        let keys = x.as_object().expect("a row").keys();
+        for key in keys.filter(|k| *k != "line" && !p.lacks.contains(k)) {
+            let (v, w) = (since(x, key, a), since(y, key, b));
+            // Its own text hides sectors of empty requests and lengths of passthrough commands.
+            let hidden = key == "sector" && v.is_null() && w == 0
+                || key == "bytes" && x["kind"] == "passthrough";
+            let near = |v: i64, w: i64| p.step_ns > 1 && (v - w).abs() < 2 * p.step_ns;
+            let close = v.as_i64().zip(w.as_i64()).is_some_and(|(v, w)| near(v, w));
+            d.check(v == w || hidden || close, || {
+                format!(
+                    "{}: {key} of request {} is {w}, in its own text {v}",
+                    p.name, x["id"]
+                )
+            });
+            compared += 1;
+        }
+    }
+    compared
 }
 
 #[test]
