@@ -15,12 +15,15 @@ pub struct InputArgs {
     /// Trace files, compressed or not; several are read as one trace (per-CPU parts, rotated logs). `-` is stdin
     #[arg(value_name = "TRACE", required = true)]
     traces: Vec<PathBuf>,
-    /// Name the format instead of recognising it (blkparse, blktrace, bpftrace, bcc-trace)
+    /// Name the format instead of recognising it (blkparse, blktrace, bpftrace, bcc-trace, biosnoop)
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
     /// How the log's lines look, e.g. '{ns} {event} {dev} {rwbs} {sector} {nr} {comm}'; repeat for other kinds of lines
     #[arg(long, value_name = "TEMPLATE", conflicts_with = "bt")]
     line: Vec<String>,
+    /// The format blkparse was given with -f, e.g. '%D %2c %5T.%9t %2a %3d %S %n %C\n'; X,FORMAT for one of -F; repeatable
+    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["bt", "line", "format"])]
+    blkparse_format: Vec<String>,
     /// The bpftrace script that wrote the log: its printf formats tell how to read it
     #[arg(long, value_name = "SCRIPT")]
     bt: Option<PathBuf>,
@@ -114,6 +117,7 @@ impl InputArgs {
             traces: self.traces,
             format: self.format,
             lines: self.line,
+            blkparse_formats: self.blkparse_format,
             bt: self.bt,
             queue: self.queue,
             capacity: self.capacity,

@@ -103,8 +103,12 @@ fn report(o: &CheckOpts, f: &Finished, totals: &BlkparseTotals) -> CheckReport {
         schema: "blkan.check/1",
         quality,
         inputs,
-        start_ns: start,
-        span_ns: end.saturating_sub(start).unsigned_abs(),
+        start_ns: f.meta.fields.clock.then_some(start),
+        span_ns: f
+            .meta
+            .fields
+            .clock
+            .then_some(end.saturating_sub(start).unsigned_abs()),
         went_back: f.tracker.went_back,
         untracked_events: f.tracker.untracked_events,
         missing,

@@ -71,6 +71,8 @@ pub struct InputOpts {
     pub format: Option<String>,
     /// `--line`.
     pub lines: Vec<String>,
+    /// `--blkparse-format`.
+    pub blkparse_formats: Vec<String>,
     /// `--bt`.
     pub bt: Option<PathBuf>,
     /// `--queue`.

@@ -61,6 +61,13 @@ fn custom_reader(o: &InputOpts, quiet: bool) -> Result<Option<Arc<dyn LineFormat
             Ok(Some(reader))
         }
         (None, false) => from_templates(&o.lines).map(Some),
+        (None, true) if !o.blkparse_formats.is_empty() => {
+            let reader = template::from_blkparse_formats(&o.blkparse_formats)?;
+            for note in reader.notes().iter().filter(|_| !quiet) {
+                complain(&format!("note: --blkparse-format: {note}"));
+            }
+            Ok(Some(Arc::new(reader)))
+        }
         (None, true) => Ok(None),
     }
 }

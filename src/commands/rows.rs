@@ -5,7 +5,7 @@ use super::output::{Output, complain};
 use super::session::{self, Consumer, Finished};
 use super::{Done, RowOpts, Rows, warnings};
 use crate::error::{Error, Result};
-use crate::event::{Action, BlockEvent, CommId, Rwbs, TraceMeta};
+use crate::event::{Action, BlockEvent, CommId, Fields, Rwbs, TraceMeta};
 use crate::lifecycle::{Bio, Request, Sink};
 use crate::present::rows::{AsRow, BioRow, EventRow, RequestRow, Row};
 use crate::present::{csv, json};
@@ -26,6 +26,7 @@ struct RowSink {
     picker: Picker,
     census: Census,
     rows: Writer,
+    fields: Fields,
 }
 
 /// Rows on their way out.
@@ -61,6 +62,7 @@ pub fn run(of: Of, o: &RowOpts) -> Result<Done> {
         picker: Picker::new(o.filter.clone()),
         census: Census::default(),
         rows,
+        fields: Fields::BLKTRACE,
     };
     let finished = session::run(&o.input, &o.window, &o.output, &mut sink)?;
     let what = match of {
@@ -160,6 +162,7 @@ impl Sink for RowSink {
             self.rows.put(&EventRow {
                 ev,
                 comm: self.picker.name(ev.comm),
+                fields: self.fields,
             });
         }
     }
@@ -178,12 +181,18 @@ impl Sink for RowSink {
             self.rows.put(&RequestRow {
                 rq: r,
                 comm: self.picker.name(r.comm),
+                fields: self.fields,
             });
         }
     }
 }
 
 impl Consumer for RowSink {
+    fn fields(&mut self, fields: Fields) -> Result<()> {
+        self.fields = fields;
+        Ok(())
+    }
+
     fn names(&mut self, meta: &TraceMeta) {
         self.picker.learn(&meta.comms);
     }

@@ -5,7 +5,7 @@ use super::output::spare_inputs;
 use super::progress::Progress;
 use super::{DevSpec, InputOpts, OutputOpts, Window};
 use crate::error::{Error, Kind, Result};
-use crate::event::{BlockEvent, DevId, TraceMeta};
+use crate::event::{BlockEvent, DevId, Fields, TraceMeta};
 use crate::format::{ImportReport, Trace};
 use crate::lifecycle::{Sink, Tracker, TrackerReport};
 use crate::units::Nanos;
@@ -15,6 +15,14 @@ use std::path::PathBuf;
 
 /// A sink that is told of task names before each batch and may stop the run after one.
 pub trait Consumer: Sink {
+    /// What the source can tell; before the first batch.
+    ///
+    /// # Errors
+    /// The source cannot tell what was asked for.
+    fn fields(&mut self, _fields: Fields) -> Result<()> {
+        Ok(())
+    }
+
     /// All names of the batch to come are in the table, and what its events carry is known.
     fn names(&mut self, _meta: &TraceMeta) {}
 
@@ -107,6 +115,10 @@ fn pass<C: Consumer>(
         &open::read_options(input, known.quiet, progress.callback())?,
     )?;
     let mut tracker = Tracker::new(trace.meta().fields);
+    if window.cuts_time() {
+        require_clock(trace.meta().fields, "--from and --to")?;
+    }
+    consumer.fields(trace.meta().fields)?;
     let mut batch: Vec<BlockEvent> = Vec::new();
     let mut gate: Option<Gate> = None;
     let mut seen = Seen::default();
@@ -227,6 +239,20 @@ fn resolve(
             met.join(" and ")
         ))
     })
+}
+
+/// An option that chooses by time needs times.
+///
+/// # Errors
+/// The source tells none.
+pub fn require_clock(fields: Fields, option: &str) -> Result<()> {
+    if fields.clock {
+        return Ok(());
+    }
+    Err(Error::usage(format!(
+        "{option}: this trace tells how long requests took, but not when"
+    ))
+    .hint("record again with times: iosnoop -ts"))
 }
 
 /// What the gate kept and left out.

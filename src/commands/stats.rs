@@ -5,7 +5,7 @@ use super::output::{Output, colored, complain};
 use super::session::{self, Consumer, Finished};
 use super::{Done, Rows, StatsOpts, Window, warnings};
 use crate::error::Result;
-use crate::event::{BlockEvent, CommId, DevId, Rwbs, TraceMeta};
+use crate::event::{BlockEvent, CommId, DevId, Fields, Rwbs, TraceMeta};
 use crate::format::ImportReport;
 use crate::lifecycle::{Bio, FlushStep, Merge, Request, Sink};
 use crate::metrics::report::{Input, StatsReport};
@@ -19,6 +19,7 @@ struct StatsSink {
     picker: Picker,
     /// None without filters.
     census: Option<Census>,
+    every: bool,
 }
 
 impl StatsSink {
@@ -56,6 +57,13 @@ impl Sink for StatsSink {
 }
 
 impl Consumer for StatsSink {
+    fn fields(&mut self, fields: Fields) -> Result<()> {
+        match self.every {
+            true => session::require_clock(fields, "--every"),
+            false => Ok(()),
+        }
+    }
+
     fn names(&mut self, meta: &TraceMeta) {
         self.picker.learn(&meta.comms);
         self.collector.names(&meta.comms);
@@ -81,6 +89,7 @@ pub fn stats(o: &StatsOpts) -> Result<Done> {
         collector,
         picker: Picker::new(o.filter.clone()),
         census: (!o.filter.is_empty()).then(Census::default),
+        every: o.every.is_some(),
     };
     let finished = session::run(&o.input, &o.window, &o.output, &mut sink)?;
     if let Some(c) = &sink.census {

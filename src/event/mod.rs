@@ -12,7 +12,7 @@ pub use action::Action;
 pub use device::DevId;
 pub use queue::QueueInfo;
 pub use rwbs::{Op, Rwbs};
-pub use trace::{CommTable, Coverage, Fields, TraceMeta};
+pub use trace::{CommTable, Coverage, Fields, Letters, TraceMeta};
 
 use crate::units::Nanos;
 

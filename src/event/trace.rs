@@ -92,6 +92,15 @@ pub struct Fields {
     /// The recorder takes every action unless told otherwise, so that an action never seen did not happen (blktrace,
     /// blkan's own bpftrace script). False for scripts and tools that record a chosen few.
     pub all_actions: bool,
+    /// Each line of the source tells one finished request: the events of a line are that request's, and nothing else was
+    /// recorded (biosnoop, iosnoop).
+    pub whole_requests: bool,
+    /// Times are those of a clock. False: only how long things took was told, and events are laid end to end.
+    pub clock: bool,
+    /// Events tell how long the bio or request is.
+    pub sizes: bool,
+    /// How much of rwbs events tell.
+    pub letters: Letters,
     /// Smallest step of the printed time, in ns (1 for blkparse, 1000 for ftrace).
     pub time_step_ns: u64,
 }
@@ -108,8 +117,43 @@ impl Fields {
         unplug_reason: true,
         completions_may_vanish: false,
         all_actions: true,
+        whole_requests: false,
+        clock: true,
+        sizes: true,
+        letters: Letters::All,
         time_step_ns: 1,
     };
+
+    /// What the events of two sources can tell alike.
+    pub fn in_common(a: Fields, b: Fields) -> Fields {
+        Fields {
+            pid: a.pid && b.pid,
+            cpu: a.cpu && b.cpu,
+            comm: a.comm && b.comm,
+            error: a.error && b.error,
+            sector_of_empty: a.sector_of_empty && b.sector_of_empty,
+            rq_merge_named: a.rq_merge_named && b.rq_merge_named,
+            unplug_reason: a.unplug_reason && b.unplug_reason,
+            completions_may_vanish: a.completions_may_vanish || b.completions_may_vanish,
+            all_actions: a.all_actions && b.all_actions,
+            whole_requests: a.whole_requests && b.whole_requests,
+            clock: a.clock && b.clock,
+            sizes: a.sizes && b.sizes,
+            letters: a.letters.min(b.letters),
+            time_step_ns: a.time_step_ns.max(b.time_step_ns),
+        }
+    }
+}
+
+/// How much of rwbs a source tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Letters {
+    /// Nothing.
+    None,
+    /// `W` for writes, `R` for all else (bcc's biosnoop).
+    WriteOrNot,
+    /// The letters.
+    All,
 }
 
 /// Actions that could have been recorded: `None` entry means "not known whether the recorder asked for it".

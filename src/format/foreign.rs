@@ -101,11 +101,6 @@ static LOOKS: &[Look] = &[
         hint: "give the event lines too, as blkparse prints them (without -q), not wrapped by a mailer",
     },
     Look {
-        is: |h| has_any(h, &[b"LATms", b"LAT(ms)", b"Tracing block I/O"]),
-        what: "this is the output of biosnoop or iosnoop: one finished request a line, without its life before",
-        hint: "record with blktrace or the bpftrace script to see queueing, merges and flushes",
-    },
-    Look {
         is: |h| has_any(h, &[b"Attaching "]),
         what: "this is output of bpftrace, but none of its lines is a block event that blkan knows",
         hint: "give the script that wrote it with --bt FILE, or describe its lines with --line 'TEMPLATE'",
@@ -216,7 +211,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_input_is_named() {
-        let cases: [(&[u8], &str); 15] = [
+        let cases: [(&[u8], &str); 14] = [
             (b"", "empty"),
             (b"\x06\x74\x61\x65\x00\x00\x00\x00", "binary blktrace"),
             (b"\x65\x61\x74\x06\x00\x00\x00\x00", "binary blktrace"),
@@ -235,10 +230,6 @@ mod tests {
             (
                 b"CPU0 (sda):\n Reads Queued:           0,        0KiB\n",
                 "summary",
-            ),
-            (
-                b"TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n",
-                "biosnoop",
             ),
             (
                 b"Attaching 3 probes...\n09:30:46 kswapd0 enter\n",

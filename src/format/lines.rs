@@ -228,7 +228,6 @@ pub(super) fn parse_chunk(
     }
     let mut tally = Tally::default();
     tally.note(&work.events);
-    work.report.events = work.events.len() as u64;
     work.report.trailer = work.ctx.trailer;
     work.report.steps = work.ctx.steps;
     Parsed {
@@ -261,7 +260,12 @@ impl Work<'_> {
         match self.format.parse_line(line, &mut self.ctx) {
             Line::Event(mut e) => {
                 e.line = u32::try_from(self.report.lines).unwrap_or(u32::MAX);
+                for mut first in self.ctx.also.drain(..) {
+                    first.line = e.line;
+                    self.events.push(first);
+                }
                 self.events.push(e);
+                self.report.events += 1;
             }
             Line::Skip(rule) => self.report.skip(rule),
             Line::Lost(n) => {

@@ -4,6 +4,7 @@
 //! [`FORMATS`]; a binary one implements [`TraceFormat`] itself.
 
 pub mod bcc_trace;
+pub mod biosnoop;
 pub mod blkparse;
 pub mod blktrace;
 pub mod bpftrace;
@@ -42,6 +43,7 @@ pub static FORMATS: &[&dyn TraceFormat] = &[
     &blktrace::BLKTRACE,
     &bpftrace::BPFTRACE,
     &bcc_trace::BCC_TRACE,
+    &biosnoop::BIOSNOOP,
     &canonical::CANONICAL,
 ];
 
@@ -109,6 +111,8 @@ pub struct LineCtx {
     pub raw_rwbs: bool,
     /// This is the last line of the input and it has no line end: its last field may be cut in the middle.
     pub unterminated: bool,
+    /// Further events of the line that is being read, in front of the one returned for it.
+    also: Vec<BlockEvent>,
     /// Sequence numbers of this chunk.
     sequences: sequence::SequenceNotes,
     /// Steps of the printed times of this chunk.
@@ -161,6 +165,11 @@ impl LineCtx {
     #[inline]
     pub fn sequence(&mut self, dev: DevId, cpu: u16, seq: u64) {
         self.sequences.note(dev, cpu, seq);
+    }
+
+    /// Another event that the line tells, before the one that is returned for it.
+    pub fn also(&mut self, e: BlockEvent) {
+        self.also.push(e);
     }
 
     /// The step of a printed time by a printer that may leave digits out: the finest one counts.

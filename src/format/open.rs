@@ -179,7 +179,7 @@ impl Trace {
         let fields = streams
             .iter()
             .map(|s| s.reader.fields())
-            .reduce(in_common)
+            .reduce(Fields::in_common)
             .unwrap_or(Fields::BLKTRACE);
         let meta = TraceMeta {
             fields,
@@ -280,22 +280,6 @@ fn thread_count(asked: usize) -> usize {
         n => n,
     };
     n.min(MAX_THREADS)
-}
-
-/// What the events of two sources can tell alike.
-fn in_common(a: Fields, b: Fields) -> Fields {
-    Fields {
-        pid: a.pid && b.pid,
-        cpu: a.cpu && b.cpu,
-        comm: a.comm && b.comm,
-        error: a.error && b.error,
-        sector_of_empty: a.sector_of_empty && b.sector_of_empty,
-        rq_merge_named: a.rq_merge_named && b.rq_merge_named,
-        unplug_reason: a.unplug_reason && b.unplug_reason,
-        completions_may_vanish: a.completions_may_vanish || b.completions_may_vanish,
-        all_actions: a.all_actions && b.all_actions,
-        time_step_ns: a.time_step_ns.max(b.time_step_ns),
-    }
 }
 
 impl Source {

@@ -7,6 +7,7 @@ use super::summary::*;
 use super::types::*;
 use crate::event::{BlockEvent, DevId, NO_SECTOR, Rwbs};
 use crate::units::Nanos;
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, VecDeque};
 
 /// A bio, or a piece of one. A bio that is not cut is its own only piece.
@@ -117,6 +118,8 @@ pub(super) struct Cx<'a, S> {
     pub ids: &'a mut Ids,
     /// Completions may vanish without a mark (bpftrace).
     pub lossy: bool,
+    /// The source tells each request whole, in one line.
+    pub whole: bool,
     /// Some plug event was seen in the trace.
     pub plugs: bool,
 }
@@ -169,6 +172,8 @@ pub(super) struct Device {
     pub flushes: Fifo,
     /// Passthrough commands open.
     pub passthrough: Fifo,
+    /// Open requests of sources that tell each one whole, with their running numbers.
+    pub whole: FxHashMap<super::whole::Key, Vec<(Idx, u64)>>,
     pub remaps: VecDeque<PendingRemap>,
     pub burst: Option<Burst>,
     /// Two device flushes were in flight at once: several hardware queues.
@@ -213,6 +218,7 @@ impl Device {
             early: Fifo::default(),
             flushes: Fifo::default(),
             passthrough: Fifo::default(),
+            whole: FxHashMap::default(),
             remaps: VecDeque::new(),
             burst: None,
             many_flush_queues: false,

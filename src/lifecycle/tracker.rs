@@ -26,6 +26,7 @@ pub struct Tracker {
     ids: Ids,
     coverage: Coverage,
     lossy: bool,
+    whole: bool,
     plugs: bool,
     span: Option<(Nanos, Nanos)>,
     until_sweep: u32,
@@ -57,6 +58,7 @@ impl Tracker {
             ids: Ids::default(),
             coverage: Coverage::default(),
             lossy: fields.completions_may_vanish,
+            whole: fields.whole_requests,
             plugs: false,
             span: None,
             until_sweep: SWEEP,
@@ -89,6 +91,7 @@ impl Tracker {
             sink,
             ids: &mut self.ids,
             lossy: self.lossy,
+            whole: self.whole,
             plugs: self.plugs,
         };
         if back {
@@ -109,6 +112,7 @@ impl Tracker {
             ids: &mut self.ids,
             lossy: self.lossy,
             plugs: self.plugs,
+            whole: self.whole,
         };
         for d in &mut self.devices {
             d.bound(limit, &mut cx);
@@ -169,6 +173,7 @@ impl Tracker {
             sink,
             ids: &mut self.ids,
             lossy: self.lossy,
+            whole: self.whole,
             plugs: self.plugs,
         };
         let devices = self.devices.into_iter().map(|d| d.finish(&mut cx));
@@ -183,6 +188,10 @@ impl Tracker {
 }
 
 fn handle<S: Sink>(d: &mut Device, ev: &BlockEvent, parent: Option<u64>, cx: &mut Cx<'_, S>) {
+    if cx.whole {
+        d.on_whole(ev, cx);
+        return;
+    }
     let waiter = ev.action == Action::Complete && ev.bytes == 0 && ev.rwbs.op() == Op::Write;
     if !waiter && d.interrupts_burst(ev) {
         d.end_burst(cx);

@@ -70,7 +70,9 @@ fn verdict(r: &CheckReport, style: &Style, out: &mut String) {
         Verdict::Unusable => style.bad(words),
     };
     let events: u64 = r.inputs.iter().map(|i| i.input.events).sum();
-    let span = human_ns(r.span_ns as f64);
+    let span = r
+        .span_ns
+        .map_or("unknown time".to_string(), |ns| human_ns(ns as f64));
     let told = r.inputs.iter().all(|i| i.input.lost_events.is_some());
     let rest = match r.quality.reasons.is_empty() {
         true => format!(": {}", super::complete(told)),
@@ -164,6 +166,8 @@ fn losses(c: &CheckInput, style: &Style, out: &mut String) {
 
 fn device(d: &CheckDevice, r: &CheckReport, style: &Style, out: &mut String) {
     let name = match &d.name {
+        // Where nothing but the name is known, it is the device.
+        Some(n) if *n == d.dev.to_string() => style.bold(&cut(n, 40)),
         Some(n) => format!("{} ({})", style.bold(&cut(n, 40)), d.dev),
         None => style.bold(&d.dev.to_string()),
     };

@@ -47,8 +47,8 @@ fn unplaced(r: &StatsReport, style: &Style, out: &mut String) {
 
 /// When the last event was.
 fn end_ns(r: &StatsReport) -> i64 {
-    r.start_ns
-        .saturating_add(i64::try_from(r.span_ns).unwrap_or(i64::MAX))
+    let span = i64::try_from(r.span_ns.unwrap_or(0)).unwrap_or(i64::MAX);
+    r.start_ns.unwrap_or(0).saturating_add(span)
 }
 
 fn head(r: &StatsReport, view: &View, out: &mut String) {
@@ -58,7 +58,10 @@ fn head(r: &StatsReport, view: &View, out: &mut String) {
     } else {
         format!("{} devices", r.devices.len())
     };
-    let span = format!(" in {} · {devices}", human_ns(r.span_ns as f64));
+    let span = match r.span_ns {
+        Some(ns) => format!(" in {} · {devices}", human_ns(ns as f64)),
+        None => format!(", no times · {devices}"),
+    };
     if let [one] = r.inputs.as_slice() {
         out.push_str(&input_line(one, &span, style));
     } else {

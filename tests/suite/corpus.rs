@@ -12,7 +12,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The corpus; `None` prints that the test is skipped.
-fn corpus(part: &str) -> Option<PathBuf> {
+pub fn corpus(part: &str) -> Option<PathBuf> {
     let dir = std::env::var_os("BLKAN_CORPUS")
         .map(|d| root().join(d).join(part))
         .filter(|d| d.is_dir());

@@ -15,6 +15,8 @@ mod laws;
 mod load;
 mod recordings;
 mod shapes;
+mod snoop;
 mod source;
 mod support;
 mod truths;
+mod user_formats;

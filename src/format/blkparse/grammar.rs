@@ -26,7 +26,7 @@ pub(super) const WRAP: i64 = 1_266_874_889_709_551_616;
 const WRAP_REACH: i64 = 6 * 3600 * 1_000_000_000;
 
 /// Undoes the wrap.
-pub(super) fn unwrap_time(ns: i64) -> Nanos {
+pub(in crate::format) fn unwrap_time(ns: i64) -> Nanos {
     if (WRAP - WRAP_REACH..WRAP).contains(&ns) {
         Nanos(ns - WRAP)
     } else {

@@ -11,6 +11,8 @@ mod other;
 pub mod summary;
 pub(super) mod write;
 
+pub(super) use grammar::unwrap_time;
+
 use super::{DeviceNames, FormatInfo, ImportReport, Line, LineCtx, LineFormat, Order, Sniff};
 use crate::event::{BlockEvent, CommId, DevId, Fields};
 use crate::format::{Defect, SkipRule};

@@ -35,6 +35,9 @@ impl EventWriter for Blkparse {
         let Some(letter) = e.action.letter() else {
             return Wrote::Not("blkparse has no such event");
         };
+        if e.dev.name().is_some() {
+            return Wrote::Not("the disk's number is not known");
+        }
         if e.action == Action::Split && e.aux == NO_SECTOR {
             return Wrote::Not("where a bio was cut is not told");
         }

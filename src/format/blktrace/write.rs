@@ -38,6 +38,9 @@ impl EventWriter for Blktrace {
         let Some(id) = number_of(e.action) else {
             return Wrote::Not("blktrace has no such event");
         };
+        if e.dev.name().is_some() {
+            return Wrote::Not("the disk's number is not known");
+        }
         if e.action == Action::Split && e.aux == NO_SECTOR {
             return Wrote::Not("where a bio was cut is not told");
         }

@@ -43,6 +43,10 @@ where
 fn device(w: &[u8]) -> Option<DevId> {
     match w {
         b"-" => Some(DevId::NONE),
+        // A disk whose number is not known.
+        [b'a'..=b'z' | b'A'..=b'Z', rest @ ..] if rest.iter().all(u8::is_ascii_graphic) => {
+            Some(DevId::named(w))
+        }
         w => std::str::from_utf8(w).ok()?.parse().ok(),
     }
 }

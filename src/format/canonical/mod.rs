@@ -8,7 +8,7 @@ pub(super) mod write;
 use super::{
     DeviceNames, FormatInfo, ImportReport, Line, LineCtx, LineFormat, Order, SkipRule, Sniff,
 };
-use crate::event::{Action, DevId, Fields};
+use crate::event::{Action, DevId, Fields, Letters};
 
 /// Start of the first line of a file.
 const HEAD: &str = "# blkan events 1:";
@@ -19,11 +19,23 @@ const COLUMNS: &[u8] = b"# seconds";
 type Ability = (&'static str, fn(&Fields) -> bool, fn(&mut Fields));
 
 /// What a source's events carry: words of the first line.
-const ABILITIES: [Ability; 9] = [
+const ABILITIES: [Ability; 13] = [
     ("pid", |f| f.pid, |f| f.pid = true),
     ("cpu", |f| f.cpu, |f| f.cpu = true),
     ("comm", |f| f.comm, |f| f.comm = true),
     ("error", |f| f.error, |f| f.error = true),
+    ("clock", |f| f.clock, |f| f.clock = true),
+    ("sizes", |f| f.sizes, |f| f.sizes = true),
+    (
+        "letters",
+        |f| f.letters == Letters::All,
+        |f| f.letters = Letters::All,
+    ),
+    (
+        "write_or_not",
+        |f| f.letters == Letters::WriteOrNot,
+        |f| f.letters = Letters::WriteOrNot,
+    ),
     (
         "sector_of_empty",
         |f| f.sector_of_empty,
@@ -58,6 +70,11 @@ const NOTHING: Fields = Fields {
     unplug_reason: false,
     completions_may_vanish: false,
     all_actions: false,
+    // Rows of one line each; the events of this text are paired like any others.
+    whole_requests: false,
+    clock: false,
+    sizes: false,
+    letters: Letters::None,
     time_step_ns: 1,
 };
 

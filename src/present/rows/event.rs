@@ -1,8 +1,10 @@
 //! An event as a row. Its text form is the canonical one-line form: twelve fields in a fixed order between blanks, `-` for
 //! what is absent, the task name last since it may hold blanks.
 
-use super::{AsRow, Row, Value, align, cpu, dev, name, pid, rwbs, sector, show, source_line, word};
-use crate::event::{Action, BlockEvent, DevId, NO_SECTOR};
+use super::{
+    AsRow, Row, Value, align, cpu, dev, known, name, pid, rwbs, sector, show, source_line, word,
+};
+use crate::event::{Action, BlockEvent, DevId, Fields, NO_SECTOR};
 
 /// An event and its task's name.
 pub struct EventRow<'a> {
@@ -10,6 +12,8 @@ pub struct EventRow<'a> {
     pub ev: &'a BlockEvent,
     /// Its task.
     pub comm: Option<&'a str>,
+    /// What the source can tell.
+    pub fields: Fields,
 }
 
 /// blktrace's letter, with a second one where blktrace cannot tell two events apart: `Cb` a bio ends, `Mr` a request is
@@ -97,7 +101,7 @@ impl AsRow for EventRow<'_> {
         row.0.clear();
         row.0.extend([
             source_line(e.line),
-            Value::Int(e.time.0),
+            known(self.fields.clock, Value::Int(e.time.0)),
             dev(e.dev),
             cpu(e.cpu),
             pid(e.pid),
@@ -105,8 +109,11 @@ impl AsRow for EventRow<'_> {
             word(e.action.tracepoint()),
             rwbs(e.rwbs),
             sector(e.sector),
-            Value::Uint(e.bytes),
-            self.error(),
+            known(self.fields.sizes, Value::Uint(e.bytes)),
+            known(
+                self.fields.error || !self.fields.whole_requests,
+                self.error(),
+            ),
             if e.aux_dev == DevId::NONE {
                 Value::Absent
             } else {

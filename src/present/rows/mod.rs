@@ -47,6 +47,11 @@ pub trait AsRow {
     fn text(&self, out: &mut Vec<u8>);
 }
 
+/// A value that the source may not tell.
+fn known(known: bool, v: Value) -> Value {
+    if known { v } else { Value::Absent }
+}
+
 fn int(v: Option<i64>) -> Value {
     v.map_or(Value::Absent, Value::Int)
 }
@@ -193,6 +198,7 @@ fn align(cells: &[(i8, String)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::Fields;
     use crate::event::{Action, BlockEvent};
     use crate::lifecycle::{Bio, BioFate, Outcome, Pairing, Request, RequestKind};
     use crate::present::{csv, json, table::width};
@@ -265,7 +271,11 @@ mod tests {
         let mut e = BlockEvent::new(Nanos(2_423_912_816), DevId::new(8, 0), Action::Complete);
         (e.rwbs, e.sector, e.bytes, e.pid, e.cpu, e.error, e.line) =
             (Rwbs::new(b"WS"), 384408, 4096, 213, 0, -5, 99);
-        let r = EventRow { ev: &e, comm: None };
+        let r = EventRow {
+            ev: &e,
+            comm: None,
+            fields: Fields::BLKTRACE,
+        };
         assert_eq!(
             csv_of(&r),
             "99,2423912816,\"8,0\",0,213,C,block_rq_complete,WS,384408,4096,-5,,,,false,\n"
@@ -285,6 +295,7 @@ mod tests {
         let r = RequestRow {
             rq: &r,
             comm: Some("fio"),
+            fields: Fields::BLKTRACE,
         };
         let j = json_of(&r);
         assert_eq!(j["d2c_ns"], 100_000);

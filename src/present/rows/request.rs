@@ -1,9 +1,10 @@
 //! A request as a row.
 
 use super::{
-    AsRow, Row, Value, align, cpu, dev, micros, name, pid, rwbs, seconds, sector, short_bytes,
-    show, source_line, stamp, uint, word,
+    AsRow, Row, Value, align, cpu, dev, known, micros, name, pid, rwbs, seconds, sector,
+    short_bytes, show, source_line, stamp, uint, word,
 };
+use crate::event::Fields;
 use crate::lifecycle::{Outcome, Request, RequestKind, Span, Stamp};
 
 /// A request and its task's name.
@@ -12,13 +13,15 @@ pub struct RequestRow<'a> {
     pub rq: &'a Request,
     /// The task of its first event.
     pub comm: Option<&'a str>,
+    /// What the source can tell.
+    pub fields: Fields,
 }
 
 impl RequestRow<'_> {
     /// The first of its stamps that was seen.
     fn start(&self) -> Stamp {
         let r = self.rq;
-        let seen = [r.q, r.g, r.i, r.d_first, r.c_data, r.c]
+        let seen = [r.q, r.g, r.i, r.d_first, r.d, r.c_data, r.c]
             .into_iter()
             .find(|s| s.is_some());
         seen.unwrap_or(Stamp::NONE)
@@ -118,7 +121,7 @@ impl AsRow for RequestRow<'_> {
             word(r.kind.name()),
             rwbs(r.rwbs),
             sector(r.sector),
-            uint(r.bytes),
+            known(self.fields.sizes, uint(r.bytes)),
             pid(r.pid),
             name(self.comm),
             cpu(r.cpu),
@@ -127,36 +130,57 @@ impl AsRow for RequestRow<'_> {
             error,
             word(r.pairing.name()),
         ]);
-        row.0.extend(
-            [
-                r.issues,
-                r.requeues,
-                r.inserts,
-                r.completions,
-                r.bios,
-                r.merged,
-                r.waiters,
-            ]
-            .map(uint),
-        );
-        row.0.extend([r.preflush, r.postflush].map(Value::Bool));
-        row.0
-            .extend([r.q, r.g, r.i, r.d_first, r.d, r.c_data, r.c].map(stamp));
+        // A tool that tells finished requests shows no more of them than their ends.
+        let life = !self.fields.whole_requests;
+        row.0.extend([
+            known(life || r.issues > 0, uint(r.issues)),
+            known(life, uint(r.requeues)),
+            known(life || r.inserts > 0, uint(r.inserts)),
+            uint(r.completions),
+            known(life, uint(r.bios)),
+            known(life, uint(r.merged)),
+            known(life, uint(r.waiters)),
+        ]);
+        let flushes = [r.preflush, r.postflush].map(Value::Bool);
+        row.0.extend(flushes.map(|v| known(life, v)));
+        let stamps = [r.q, r.g, r.i, r.d_first, r.d, r.c_data, r.c].map(stamp);
+        row.0.extend(stamps.map(|v| known(self.fields.clock, v)));
         row.0.extend(Span::REQUEST.map(|s| super::span(r.span(s))));
     }
 
     fn text(&self, out: &mut Vec<u8>) {
         let r = self.rq;
         let span = |s| micros(r.span(s));
+        let start = match self.fields.clock {
+            true => self.start(),
+            false => Stamp::NONE,
+        };
+        let life = !self.fields.whole_requests;
+        let number = |known: bool, n: u32| {
+            if known {
+                n.to_string()
+            } else {
+                "-".to_string()
+            }
+        };
+        let repeats = format!(
+            "{}/{}",
+            number(life || r.issues > 0, r.issues),
+            number(life, r.requeues)
+        );
+        let size = match self.fields.sizes {
+            true => short_bytes(r.bytes),
+            false => "-".to_string(),
+        };
         let cells = [
-            (12, seconds(self.start())),
+            (12, seconds(start)),
             (6, show(&dev(r.dev))),
             (-5, show(&rwbs(r.rwbs))),
             (-5, self.kind().to_string()),
             (11, show(&sector(r.sector))),
-            (5, short_bytes(r.bytes)),
-            (4, r.bios.to_string()),
-            (5, format!("{}/{}", r.issues, r.requeues)),
+            (5, size),
+            (4, number(life, r.bios)),
+            (5, repeats),
             (7, span(Span::Q2G)),
             (7, span(Span::G2D)),
             (7, span(Span::D2C)),

@@ -1,0 +1,109 @@
+//! Requests of sources that tell each one whole, in one line: its events belong together because they come from that
+//! line, wherever they stand and however alike others are.
+//!
+//! Nothing is paired by sector here, so requests without one (flushes, logs without a sector column) are exact too.
+
+use super::device::{Cx, Device, State};
+use super::slab::Idx;
+use super::stamps::Stamp;
+use super::types::*;
+use crate::event::{Action, BlockEvent, Op};
+
+/// What the events of a line share. The sector tells lines of the same number in two inputs apart.
+pub(super) type Key = (u32, u64);
+
+impl Device {
+    /// An event of a request that its source tells whole.
+    pub fn on_whole<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        if ev.action == Action::Complete {
+            self.n.c += 1;
+            match self.close(ev) {
+                Some(i) => self.complete_whole(i, ev, cx),
+                // Its start lies outside the chosen times.
+                None => self.on_complete(ev, cx),
+            }
+            return;
+        }
+        self.n.request_events += 1;
+        let i = match self.open(ev) {
+            Some(i) => i,
+            None => self.begin(ev, cx),
+        };
+        match ev.action {
+            Action::GetRq => self.rqs[i].rq.g.first(ev.time),
+            Action::Insert => {
+                self.rqs[i].rq.i.first(ev.time);
+                self.rqs[i].rq.inserts += 1;
+            }
+            Action::Issue => self.issue_whole(i, ev, cx),
+            _ => {}
+        }
+    }
+
+    fn open(&self, ev: &BlockEvent) -> Option<Idx> {
+        let (i, number) = *self.whole.get(&(ev.line, ev.sector))?.last()?;
+        (self.rqs[i].number == number).then_some(i)
+    }
+
+    fn close(&mut self, ev: &BlockEvent) -> Option<Idx> {
+        let mut open = self.whole.remove(&(ev.line, ev.sector))?;
+        // More than one: the same line number of several inputs. The oldest ends first.
+        let (i, number) = open.remove(0);
+        if !open.is_empty() {
+            self.whole.insert((ev.line, ev.sector), open);
+        }
+        (self.rqs[i].number == number).then_some(i)
+    }
+
+    fn begin<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) -> Idx {
+        let kind = if ev.passthrough() {
+            RequestKind::Passthrough
+        } else if ev.rwbs.op() == Op::Flush {
+            RequestKind::DeviceFlush
+        } else {
+            RequestKind::Io
+        };
+        match (ev.action, kind) {
+            (Action::GetRq, _) => {
+                self.n.g += 1;
+                self.n.unseen_pieces += 1;
+            }
+            (_, RequestKind::Io) => self.n.unseen_rqs += 1,
+            _ => {}
+        }
+        let i = self.new_rq(ev, kind, Pairing::StartUnseen, cx);
+        let number = self.rqs[i].number;
+        let open = self.whole.entry((ev.line, ev.sector)).or_default();
+        open.push((i, number));
+        i
+    }
+
+    fn issue_whole<S: Sink>(&mut self, i: Idx, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        self.n.d += 1;
+        let r = &mut self.rqs[i];
+        r.state = State::Issued;
+        r.rq.issues += 1;
+        // Not the first issue: where a request was issued again, the tools tell the last.
+        r.rq.d = Stamp::at(ev.time);
+        cx.sink.issue(&r.rq, ev);
+        self.set_depth(self.depth + 1, ev.time, cx);
+    }
+
+    fn complete_whole<S: Sink>(&mut self, i: Idx, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        let issued = self.rqs[i].state == State::Issued;
+        match self.rqs[i].rq.kind {
+            RequestKind::DeviceFlush => self.n.flush_done += 1,
+            RequestKind::Passthrough => self.n.passthrough_done += 1,
+            _ => {
+                self.n.done += 1;
+                self.n.done_issued += u64::from(issued);
+                self.n.done_unissued += u64::from(!issued);
+            }
+        }
+        if issued {
+            self.set_depth(self.depth.saturating_sub(1), ev.time, cx);
+        }
+        self.rqs[i].rq.c_data = Stamp::at(ev.time);
+        self.complete_rq(i, ev, cx);
+    }
+}
