@@ -11,16 +11,20 @@ mod compress;
 mod detect;
 mod files;
 mod foreign;
+pub mod ftrace;
 mod input;
 mod lines;
 mod open;
 mod order;
+pub mod perf_script;
 mod pipeline;
 mod queue;
 mod report;
 mod sequence;
 pub mod template;
 mod text;
+mod tracepoint;
+mod wrapped;
 
 pub use detect::by_name;
 pub use files::expanded;
@@ -39,6 +43,9 @@ pub static FORMATS: &[&dyn TraceFormat] = &[
     &blktrace::BLKTRACE,
     &bpftrace::BPFTRACE,
     &bcc_trace::BCC_TRACE,
+    &ftrace::FTRACE,
+    &ftrace::BLK_TRACER,
+    &perf_script::PERF_SCRIPT,
 ];
 
 /// Whether the head of an input looks like a format.
@@ -105,6 +112,11 @@ pub struct LineCtx {
     pub raw_rwbs: bool,
     /// This is the last line of the input and it has no line end: its last field may be cut in the middle.
     pub unterminated: bool,
+    /// Set with a [`Line::Defect`]: nothing is wrong but that the line ends too early, so that the next one may hold its
+    /// rest (a mailer wrapped it). Only of use for formats that say how their lines begin ([`LineFormat::begins`]).
+    pub open: bool,
+    /// Columns of the line before, if that was an event of no interest, which a mailer may have wrapped; else 0.
+    pub(super) other_columns: usize,
     /// Sequence numbers of this chunk.
     sequences: sequence::SequenceNotes,
     /// Steps of the printed times of this chunk.
@@ -230,6 +242,11 @@ pub trait LineFormat: Send + Sync {
     fn sniff(&self, head: &[u8]) -> Sniff;
     /// Parses one line, given without its line end (neither LF nor CR).
     fn parse_line(&self, line: &[u8], ctx: &mut LineCtx) -> Line;
+    /// For formats whose events people send by mail: whether a line is the start of an event, whole or not. Lines that are
+    /// open ([`LineCtx::open`]) are then joined with what follows, up to the next that begins one.
+    fn begins(&self) -> Option<fn(&[u8]) -> bool> {
+        None
+    }
     /// Whether the recorder writes a line when it loses events, so that no such line means that none were lost.
     fn tells_losses(&self) -> bool {
         false

@@ -42,6 +42,7 @@ impl TextReader {
         };
         let sorter = (info.order == Order::PerCpu).then(|| SortWindow::new(how.window));
         let fields = info.fields;
+        let begins = format.get().begins();
         let recipe = Recipe {
             format: format.clone(),
             raw_rwbs: how.raw_rwbs,
@@ -50,7 +51,7 @@ impl TextReader {
             path,
             format,
             fields,
-            reader: Reader::new(Chunker::new(input), recipe, how.threads, progress, regular),
+            reader: Reader::new(Chunker::new(input, begins), recipe, how.threads, progress, regular),
             sorter,
             report,
             tally: Tally::default(),
