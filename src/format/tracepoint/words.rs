@@ -107,7 +107,7 @@ pub(in crate::format) fn unquoted(mut text: &[u8]) -> &[u8] {
         let junk = [&b">"[..], b"^C", b"\xef\xbb\xbf"];
         match junk.iter().find_map(|j| rest.strip_prefix(*j)) {
             Some(after) => text = after,
-            None => return text,
+            None => return rest,
         }
     }
 }
