@@ -212,7 +212,10 @@ fn is_ftrace(head: &[u8]) -> bool {
 fn is_bare_event(line: &[u8]) -> bool {
     let line = line.trim_ascii_start();
     let colon = memmem::find(line, b": ").unwrap_or(0);
-    line.starts_with(b"block_") && line[..colon].iter().all(|b| b.is_ascii_lowercase() || *b == b'_')
+    line.starts_with(b"block_")
+        && line[..colon]
+            .iter()
+            .all(|b| b.is_ascii_lowercase() || *b == b'_')
         && colon > 0
 }
 
@@ -271,7 +274,10 @@ mod tests {
                 "trace_clock",
             ),
             (b"block_rq_issue: 8,0 W 0 () 8 + 8 [dd]\n", "cut off"),
-            (b"  dd-1 [000] d... 1.5: Unknown action 36a2\n", "blk tracer"),
+            (
+                b"  dd-1 [000] d... 1.5: Unknown action 36a2\n",
+                "blk tracer",
+            ),
             (
                 b"  dd 1 [000] 1.5: block:block_rq_issue: 8,0 W 40>\n",
                 "perf script",

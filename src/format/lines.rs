@@ -265,7 +265,9 @@ impl Work<'_> {
             return;
         }
         if !self.held.is_empty() {
-            let joined = self.held.join(self.format, line, &mut self.ctx, &mut self.report);
+            let joined = self
+                .held
+                .join(self.format, line, &mut self.ctx, &mut self.report);
             if let Some(whole) = joined {
                 return self.settle(whole, line);
             }
@@ -304,6 +306,18 @@ impl Work<'_> {
             self.line(line);
         }
     }
+}
+
+/// Reads a whole text as one piece.
+#[cfg(test)]
+pub(super) fn parse_text(format: &dyn LineFormat, text: &[u8]) -> (Vec<BlockEvent>, ImportReport) {
+    let chunk = Chunk {
+        buffer: text.to_vec(),
+        used: text.len(),
+        broken: false,
+    };
+    let parsed = parse_chunk(format, false, chunk, Vec::new());
+    (parsed.events, parsed.report)
 }
 
 #[cfg(test)]

@@ -16,4 +16,5 @@ mod recordings;
 mod shapes;
 mod source;
 mod support;
+mod tracepoints;
 mod truths;

@@ -61,7 +61,12 @@ fn cut(ctx: &mut LineCtx) -> Line {
 
 /// `MAJ,MIN CPU SECS.NSECS PID`.
 fn classic(text: &[u8]) -> Option<(BlockEvent, &[u8])> {
-    let fields = (device, preceded(gap, number), preceded(gap, time), preceded(gap, number));
+    let fields = (
+        device,
+        preceded(gap, number),
+        preceded(gap, time),
+        preceded(gap, number),
+    );
     let (rest, (dev, cpu, (at, _), pid)) = terminated(fields, gap).parse(text).ok()?;
     let mut e = BlockEvent::new(at, dev, Action::Queue);
     e.cpu = u16::try_from(cpu).ok()?;
@@ -99,7 +104,9 @@ enum What {
 }
 
 fn action_and_letters(text: &[u8]) -> Option<(What, Rwbs, &[u8])> {
-    let (rest, (act, letters)) = (preceded(blanks, word), preceded(gap, word)).parse(text).ok()?;
+    let (rest, (act, letters)) = (preceded(blanks, word), preceded(gap, word))
+        .parse(text)
+        .ok()?;
     let what = what(act)?;
     let known = letters.len() <= 8 && letters.iter().all(u8::is_ascii_uppercase);
     known.then(|| (what, Rwbs::new(letters), rest.trim_ascii_start()))

@@ -113,9 +113,6 @@ fn timed(text: &[u8]) -> Kind<'_> {
 /// `TIME: `.
 #[inline]
 fn stamp(text: &[u8]) -> Kind<'_> {
-    if text.is_empty() {
-        return Kind::Cut;
-    }
     if let Ok((rest, (time, step))) = terminated(time, char(':')).parse(text) {
         return Kind::Whole(Front {
             task: None,
@@ -125,6 +122,9 @@ fn stamp(text: &[u8]) -> Kind<'_> {
             step,
             rest: rest.trim_ascii_start(),
         });
+    }
+    if text.iter().all(|b| b.is_ascii_digit() || *b == b'.') {
+        return Kind::Cut;
     }
     let count = terminated(number, (char(':'), gap)).parse(text);
     if count.is_ok() { Kind::Count } else { Kind::No }
@@ -174,11 +174,21 @@ fn own_name(name: &[u8]) -> Option<&[u8]> {
 fn latency(line: &[u8]) -> Option<Front<'_>> {
     let us = memchr::memmem::find_iter(line, b"us").take(4);
     us.into_iter().find_map(|at| {
-        let (rest, _) = preceded(tag("us"), terminated(opt(one_of::<_, _, nom::error::Error<&[u8]>>(" +!#*@$")), char(':')))
-            .parse(&line[at..])
-            .ok()?;
+        let (rest, _) = preceded(
+            tag("us"),
+            terminated(
+                opt(one_of::<_, _, nom::error::Error<&[u8]>>(" +!#*@$")),
+                char(':'),
+            ),
+        )
+        .parse(&line[at..])
+        .ok()?;
         let before = &line[..at];
-        let digits = before.iter().rev().take_while(|b| b.is_ascii_digit()).count();
+        let digits = before
+            .iter()
+            .rev()
+            .take_while(|b| b.is_ascii_digit())
+            .count();
         let (before, time) = before.split_at(at - digits);
         let (_, time) = number(time).ok()?;
         let before = before.trim_ascii_end();

@@ -182,7 +182,13 @@ fn marker(text: &[u8], ctx: &mut LineCtx) -> Option<Line> {
 /// `CPU:1 [LOST 12 EVENTS]` of the kernel (`print_trace_line`, `kernel/trace/trace.c`), `CPU:1 [12 EVENTS DROPPED]` of
 /// trace-cmd; without a number where it was not counted: one at least.
 fn losses(text: &[u8]) -> Option<u64> {
-    let place = (tag("CPU"), opt(one_of(": ")), digit1, opt(char(':')), blanks);
+    let place = (
+        tag("CPU"),
+        opt(one_of(": ")),
+        digit1,
+        opt(char(':')),
+        blanks,
+    );
     let kernel = preceded(tag("LOST "), opt(terminated(number, char(' '))));
     let (rest, n) = preceded((place, char('[')), opt(kernel)).parse(text).ok()?;
     match (n, rest) {
@@ -218,7 +224,9 @@ fn overwritten_entries(text: &[u8]) -> Option<u64> {
         Some(counts) => counts,
         None => after(b"latency: ").and_then(|_| after(b", #"))?,
     };
-    let (_, (there, written)) = separated_pair(number, char('/'), number).parse(counts).ok()?;
+    let (_, (there, written)) = separated_pair(number, char('/'), number)
+        .parse(counts)
+        .ok()?;
     written.checked_sub(there).filter(|n| *n > 0)
 }
 

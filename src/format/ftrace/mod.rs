@@ -9,7 +9,9 @@ mod lines;
 #[cfg(test)]
 mod tests;
 
-use super::{DeviceNames, FormatInfo, ImportReport, Line, LineCtx, LineFormat, Order, Sniff, wrapped};
+use super::{
+    DeviceNames, FormatInfo, ImportReport, Line, LineCtx, LineFormat, Order, Sniff, wrapped,
+};
 use crate::event::Fields;
 use crate::format::tracepoint::FIELDS;
 

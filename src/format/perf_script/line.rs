@@ -62,7 +62,9 @@ fn who(text: &[u8]) -> (&[u8], u32, u16) {
 #[inline]
 fn tid(word: &[u8]) -> Option<u32> {
     let process = opt(terminated(number, char('/')));
-    let (_, tid) = terminated(preceded(process, number), eof).parse(word).ok()?;
+    let (_, tid) = terminated(preceded(process, number), eof)
+        .parse(word)
+        .ok()?;
     u32::try_from(tid).ok().filter(|t| *t != NO_PID)
 }
 
@@ -155,7 +157,16 @@ fn finish(mut e: BlockEvent, comm: Option<&[u8]>, f: &Front<'_>, ctx: &mut LineC
 
 /// `PERF_RECORD_LOST lost 12` of `--show-lost-events`.
 fn lost(rest: &[u8]) -> Option<u64> {
-    let parser = preceded((tag("PERF_RECORD_LOST"), opt(tag("_SAMPLES")), gap, tag("lost "), opt(tag("samples "))), number);
+    let parser = preceded(
+        (
+            tag("PERF_RECORD_LOST"),
+            opt(tag("_SAMPLES")),
+            gap,
+            tag("lost "),
+            opt(tag("samples ")),
+        ),
+        number,
+    );
     let (_, n) = { parser }.parse(rest).ok()?;
     Some(n)
 }
@@ -210,17 +221,26 @@ fn is_frame(text: &[u8]) -> bool {
 /// 2 chunks!`, each of some events; `Processed 1200 samples and lost 2.50%!`.
 fn processed(text: &[u8]) -> Option<u64> {
     let (rest, n) = preceded(tag("Processed "), number).parse(text).ok()?;
-    if let Ok((_, chunks)) = delimited(tag(" events and lost "), number, tag(" chunks!")).parse(rest) {
+    if let Ok((_, chunks)) =
+        delimited(tag(" events and lost "), number, tag(" chunks!")).parse(rest)
+    {
         return Some(chunks);
     }
     // `2.50` has the form of a time: billionths.
-    let (_, (p, _)) = delimited(tag(" samples and lost "), time, tag("%!")).parse(rest).ok()?;
+    let (_, (p, _)) = delimited(tag(" samples and lost "), time, tag("%!"))
+        .parse(rest)
+        .ok()?;
     let p = u128::from(p.0.unsigned_abs());
     let lost = u128::from(n) * p / 100_000_000_000;
     u64::try_from(lost.max(1)).ok()
 }
 
 fn is_tool(text: &[u8]) -> bool {
-    let starts = [&b"[ perf record:"[..], b"Check IO/CPU overload!", b"Warning:", b"Failed to open "];
+    let starts = [
+        &b"[ perf record:"[..],
+        b"Check IO/CPU overload!",
+        b"Warning:",
+        b"Failed to open ",
+    ];
     starts.iter().any(|s| text.starts_with(s))
 }

@@ -17,7 +17,6 @@ use super::mark_passthrough;
 use super::words::{In, Out, blanks, device, fail, gap, number, word};
 use crate::event::{Action, BlockEvent, Rwbs};
 use crate::format::Defect;
-use memchr::memrchr;
 use nom::bytes::complete::{tag, take_while};
 use nom::character::complete::char;
 use nom::combinator::{map_opt, opt};
@@ -119,7 +118,8 @@ fn extent(i: In<'_>) -> Out<'_, (u64, u64)> {
 fn extras(mut i: In<'_>) -> Out<'_, ()> {
     while i.first().is_some_and(|b| *b != b'[') {
         let (rest, w) = word(i)?;
-        let priority = w.contains(&b',') && w.iter().all(|b| b.is_ascii_alphanumeric() || *b == b',');
+        let priority =
+            w.contains(&b',') && w.iter().all(|b| b.is_ascii_alphanumeric() || *b == b',');
         let bars = w.len() > 2 && w.starts_with(b"|") && w.ends_with(b"|");
         let pair = w.contains(&b'=');
         if rest.is_empty() {
@@ -146,15 +146,28 @@ fn comm(i: In<'_>) -> Out<'_, In<'_>> {
     short_comm(inside)
 }
 
-/// The name where a remark follows, which may hold brackets too: kernels cut names to 15 bytes.
+/// The name where something follows, which may hold brackets too. Kernels cut names to 15 bytes.
 #[cold]
 fn short_comm(inside: In<'_>) -> Out<'_, In<'_>> {
-    match memrchr(b']', &inside[..inside.len().min(16)]) {
+    let near = &inside[..inside.len().min(16)];
+    let follows = |rest: &[u8]| match rest {
+        [] => true,
+        [b' ' | b'\t', rest @ ..] => rest
+            .trim_ascii_start()
+            .first()
+            .is_none_or(|b| REMARKS.contains(b) || b.is_ascii_digit()),
+        _ => false,
+    };
+    let end = memchr::memrchr_iter(b']', near).find(|i| follows(&inside[i + 1..]));
+    match end {
         Some(end) => Ok((&inside[end + 1..], &inside[..end])),
         None if inside.len() < 16 => Err(fail(&inside[inside.len()..])),
         None => Err(fail(inside)),
     }
 }
+
+/// How remarks begin that people write behind a line.
+const REMARKS: &[u8] = b"#<(/-=*";
 
 /// `[-5]`.
 #[inline]
@@ -174,9 +187,8 @@ fn end(i: In<'_>) -> Out<'_, ()> {
     }
     let (rest, _) = gap(i)?;
     match rest.first() {
-        None | Some(b'#' | b'<' | b'(' | b'/' | b'-' | b'=' | b'*') => {
-            Ok((&rest[rest.len()..], ()))
-        }
+        None => Ok((rest, ())),
+        Some(b) if REMARKS.contains(b) => Ok((&rest[rest.len()..], ())),
         Some(_) => Err(fail(i)),
     }
 }
@@ -233,7 +245,8 @@ fn queued(mut event: BlockEvent, text: In<'_>) -> Result<Body<'_>, Failed<'_>> {
 /// twice: 0).
 fn split(mut event: BlockEvent, text: In<'_>) -> Result<Body<'_>, Failed<'_>> {
     let slash = (gap, char('/'), gap);
-    let (text, (sector, new)) = terminated(separated_pair(number, slash, number), blanks).parse(text)?;
+    let (text, (sector, new)) =
+        terminated(separated_pair(number, slash, number), blanks).parse(text)?;
     let name = ended_by(comm, text)?;
     (event.sector, event.aux) = (sector, new);
     event.bytes = new.saturating_sub(sector).saturating_mul(512);

@@ -65,7 +65,10 @@ pub(super) fn named(name: &[u8]) -> Named {
         b"rq_abort" => return Named::Other,
         _ => match Action::from_tracepoint(name) {
             Some(action) => action,
-            None if [&b"rq_"[..], b"bio_", b"io_"].iter().any(|s| tail.starts_with(s)) => {
+            None if [&b"rq_"[..], b"bio_", b"io_"]
+                .iter()
+                .any(|s| tail.starts_with(s)) =>
+            {
                 return Named::Unknown;
             }
             None => return Named::Other,

@@ -22,10 +22,9 @@ pub(in crate::format) fn number(i: In<'_>) -> Out<'_, u64> {
     };
     let value = match d.len() {
         // Nineteen digits fit.
-        ..20 => Some(
-            d.iter()
-                .fold(0u64, |v, b| v.wrapping_mul(10).wrapping_add(u64::from(b - b'0'))),
-        ),
+        ..20 => Some(d.iter().fold(0u64, |v, b| {
+            v.wrapping_mul(10).wrapping_add(u64::from(b - b'0'))
+        })),
         _ => wide(),
     };
     match value {
