@@ -161,7 +161,7 @@ fn short_comm(inside: In<'_>) -> Out<'_, In<'_>> {
     let end = memchr::memrchr_iter(b']', near).find(|i| follows(&inside[i + 1..]));
     match end {
         Some(end) => Ok((&inside[end + 1..], &inside[..end])),
-        None if inside.len() < 16 => Err(fail(&inside[inside.len()..])),
+        None if inside.len() < 16 && !near.contains(&b']') => Err(fail(&inside[inside.len()..])),
         None => Err(fail(inside)),
     }
 }

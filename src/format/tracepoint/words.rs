@@ -4,33 +4,36 @@ use crate::event::DevId;
 use crate::units::Nanos;
 use nom::bytes::complete::{take_while, take_while1};
 use nom::character::complete::{char, digit1, space0};
-use nom::combinator::{map_opt, recognize};
-use nom::sequence::{delimited, preceded, separated_pair};
+use nom::combinator::map_opt;
+use nom::sequence::{delimited, preceded, separated_pair, terminated};
 use nom::{IResult, Parser};
 
 pub(in crate::format) type In<'a> = &'a [u8];
 pub(in crate::format) type Out<'a, T> = IResult<In<'a>, T>;
 
-/// A decimal number of at most 64 bits.
+/// A decimal number of at most 64 bits, in one pass over its digits.
 #[inline]
 pub(in crate::format) fn number(i: In<'_>) -> Out<'_, u64> {
-    let (rest, d) = digit1(i)?;
-    let wide = || {
-        d.iter().try_fold(0u64, |v, b| {
-            v.checked_mul(10)?.checked_add(u64::from(b - b'0'))
-        })
-    };
-    let value = match d.len() {
-        // Nineteen digits fit.
-        ..20 => Some(d.iter().fold(0u64, |v, b| {
-            v.wrapping_mul(10).wrapping_add(u64::from(b - b'0'))
-        })),
-        _ => wide(),
-    };
-    match value {
-        Some(v) => Ok((rest, v)),
-        None => Err(fail(i)),
+    let (mut v, mut n) = (0u64, 0);
+    while let Some(d) = i.get(n).map(|b| b.wrapping_sub(b'0')).filter(|d| *d <= 9) {
+        v = v.wrapping_mul(10).wrapping_add(u64::from(d));
+        n += 1;
     }
+    match n {
+        0 => Err(fail(i)),
+        // Nineteen digits fit.
+        1..=19 => Ok((&i[n..], v)),
+        _ => long_number(i),
+    }
+}
+
+#[cold]
+fn long_number(i: In<'_>) -> Out<'_, u64> {
+    let (rest, d) = digit1(i)?;
+    let value = d.iter().try_fold(0u64, |v, b| {
+        v.checked_mul(10)?.checked_add(u64::from(b - b'0'))
+    });
+    value.map(|v| (rest, v)).ok_or_else(|| fail(i))
 }
 
 pub(in crate::format) fn fail(i: In<'_>) -> nom::Err<nom::error::Error<In<'_>>> {
@@ -48,20 +51,37 @@ pub(in crate::format) fn device(i: In<'_>) -> Out<'_, DevId> {
     .parse(i)
 }
 
-/// `SECONDS.FRACTION` as a time and the step of its last digit, in ns.
+/// `SECONDS.FRACTION` as a time and the step of its last digit, in ns. Of nine digits at most.
 #[inline]
 pub(in crate::format) fn time(i: In<'_>) -> Out<'_, (Nanos, u64)> {
-    let (rest, all) = recognize((digit1, char('.'), digit1)).parse(i)?;
-    let digits = all.iter().rev().take_while(|b| **b != b'.').count();
-    let step = match u32::try_from(digits) {
-        Ok(n @ 1..=9) => 10u64.pow(9 - n),
+    let (rest, secs) = terminated(number, char('.')).parse(i)?;
+    let (after, fraction) = number(rest)?;
+    let step = match rest.len() - after.len() {
+        n @ 1..=9 => STEPS[n - 1],
         _ => return Err(fail(i)),
     };
-    match Nanos::parse_secs(all) {
-        Some(t) => Ok((rest, (t, coarser(t, step)))),
+    let ns = i64::try_from(secs)
+        .ok()
+        .and_then(|s| s.checked_mul(1_000_000_000))
+        .and_then(|s| s.checked_add((fraction * step) as i64));
+    match ns.map(Nanos) {
+        Some(t) => Ok((after, (t, coarser(t, step)))),
         None => Err(fail(i)),
     }
 }
+
+/// What a digit is worth by its place behind the dot, in ns.
+const STEPS: [u64; 9] = [
+    100_000_000,
+    10_000_000,
+    1_000_000,
+    100_000,
+    10_000,
+    1_000,
+    100,
+    10,
+    1,
+];
 
 /// The step of a clock that ticks more slowly than is printed: `trace_clock` `uptime` counts jiffies, of at least a
 /// millisecond, which leave zeros behind.
