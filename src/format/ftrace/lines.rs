@@ -17,9 +17,20 @@ pub(super) fn begins(line: &[u8]) -> bool {
     matches!(front(line), Kind::Whole(f) if f.task.is_some())
 }
 
-/// One line.
+/// One line: the usual ones by hand, all others by the grammar.
 #[inline]
 pub(super) fn parse(line: &[u8], ctx: &mut LineCtx) -> Line {
+    match super::fast::line(line) {
+        Some(f) => {
+            ctx.other_columns = 0;
+            finish(f.event, f.comm, &f.front, ctx)
+        }
+        None => by_grammar(line, ctx),
+    }
+}
+
+/// One line by the grammar: what [`parse`] must agree with.
+pub(super) fn by_grammar(line: &[u8], ctx: &mut LineCtx) -> Line {
     let columns = std::mem::take(&mut ctx.other_columns);
     let text = line.trim_ascii_end();
     match front(text) {

@@ -4,6 +4,7 @@
 //! [`BlkTracer`] for the tracer `blk`, which prints blktrace's records.
 
 mod blk;
+mod fast;
 mod front;
 mod lines;
 #[cfg(test)]
@@ -23,6 +24,10 @@ pub static BLK_TRACER: BlkTracer = BlkTracer;
 /// Reads block tracepoints in the text of ftrace and trace-cmd.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ftrace;
+
+/// The same reader by the grammar alone: what [`Ftrace`] must agree with. For tests and measuring.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Reference;
 
 /// Reads what the tracer `blk` prints.
 #[derive(Clone, Copy, Debug, Default)]
@@ -85,6 +90,20 @@ impl LineFormat for Ftrace {
 
     fn finish(&self, report: &mut ImportReport, _names: &mut DeviceNames<'_>) {
         lines::overwritten(report);
+    }
+}
+
+impl LineFormat for Reference {
+    fn info(&self) -> &FormatInfo {
+        &INFO
+    }
+
+    fn sniff(&self, head: &[u8]) -> Sniff {
+        sniff(self, head)
+    }
+
+    fn parse_line(&self, line: &[u8], ctx: &mut LineCtx) -> Line {
+        lines::by_grammar(line, ctx)
     }
 }
 

@@ -456,3 +456,56 @@ fn the_blk_tracer_in_all_its_styles() {
         assert!(got == want || posters_cut, "{act}: {got:?}");
     }
 }
+
+/// The usual lines, and each of them with one byte changed, left out or doubled: what the fast way reads, it reads as the
+/// grammar does.
+#[test]
+fn the_fast_way_agrees_with_the_grammar() {
+    let front = "     kworker/0:1H-37      [000] d.h1.    19.550131: ";
+    let bodies = [
+        "block_bio_queue: 259,0 FWFSM 0 + 4 [dd]",
+        "block_getrq: 259,0 WS 18 + 4 [tmux: server]",
+        "block_rq_issue: 259,0 WS 2048 () 0 + 4 be,0,4 [dd]",
+        "block_rq_issue: 8,0 W 4096 () 71192 + 8 [kworker/0:1H]",
+        "block_rq_complete: 259,0 FF () 18446744073709551615 + 0 none,0,0 [0]",
+        "block_rq_complete: 259,0 WS () 126696 + 8 [0]",
+        "block_rq_complete: 259,0 WS () 126696 + 8 be,0,4 [-5]",
+        "block_io_done: 259,0 WS 0 () 8 + 0 none,0,0 [swapper/1]",
+        "block_bio_remap: 253,0 RA 2097024 + 8 <- (253,2) 1892224",
+        "block_bio_complete: 254,4 R 5295040 + 8 [0]",
+        "block_rq_insert: 8,0 N 36 () 0 + 0 none,0,0 [sg_inq]",
+        "block_split: 8,0 R 1 / 9 [c]",
+        "block_plug: [dd]",
+        "block_unplug: [dd] 16",
+    ];
+    let mut by_hand = 0;
+    let mut agree = |text: &[u8]| {
+        let (mut a, mut b) = (LineCtx::default(), LineCtx::default());
+        let (x, y) = (
+            FTRACE.parse_line(text, &mut a),
+            super::Reference.parse_line(text, &mut b),
+        );
+        let name = |l: &Line, c: &LineCtx| match l {
+            Line::Event(e) => c.comms.name(e.comm),
+            _ => None,
+        };
+        let shown = String::from_utf8_lossy(text);
+        assert_eq!((&x, name(&x, &a)), (&y, name(&y, &b)), "{shown}");
+        assert_eq!((a.open, a.steps), (b.open, b.steps), "{shown}");
+        by_hand += u32::from(super::fast::line(text).is_some());
+    };
+    for body in bodies {
+        let line = format!("{front}{body}").into_bytes();
+        agree(&line);
+        for at in 0..line.len() {
+            let (before, after) = line.split_at(at);
+            agree(before);
+            agree(&[before, &after[1..]].concat());
+            agree(&[before, &after[..1], after].concat());
+            for b in b" 09xW[](),:+-.>\t\xff" {
+                agree(&[before, &[*b], &after[1..]].concat());
+            }
+        }
+    }
+    assert!(by_hand > 5_000, "only {by_hand} read by hand");
+}
