@@ -4,6 +4,8 @@
 //! [`BlkTracer`] for the tracer `blk`, which prints blktrace's records.
 
 mod blk;
+#[cfg(test)]
+mod blk_tests;
 mod fast;
 mod front;
 mod lines;

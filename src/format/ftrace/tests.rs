@@ -4,14 +4,14 @@ use crate::format::lines::parse_text;
 use crate::format::{Defect, ImportReport, Line, LineCtx, LineFormat, SkipRule, Sniff};
 use crate::units::Nanos;
 
-fn line_of(format: &dyn LineFormat, line: &str) -> (Line, LineCtx) {
+pub(super) fn line_of(format: &dyn LineFormat, line: &str) -> (Line, LineCtx) {
     let mut ctx = LineCtx::default();
     let l = format.parse_line(line.as_bytes(), &mut ctx);
     (l, ctx)
 }
 
 /// The event and its task.
-fn event_of(format: &dyn LineFormat, line: &str) -> (BlockEvent, Option<String>) {
+pub(super) fn event_of(format: &dyn LineFormat, line: &str) -> (BlockEvent, Option<String>) {
     match line_of(format, line) {
         (Line::Event(e), ctx) => (e, ctx.comms.name(e.comm)),
         (other, _) => panic!("{line}: {other:?}"),
@@ -34,97 +34,100 @@ fn skipped(report: &ImportReport, rule: SkipRule) -> u64 {
 
 const BODY: &str = "block_rq_issue: 8,0 W 4096 () 12 + 8 [fio]";
 
+/// Front, CPU, pid, time in ns.
+const FRONTS: &[(&str, u16, u32, i64)] = &[
+    (
+        "             fio-179     [000] .....    19.550131: ",
+        0,
+        179,
+        19_550_131_000,
+    ),
+    (
+        "             fio-2635  [015] ....  2017.735514: ",
+        15,
+        2635,
+        2_017_735_514_000,
+    ),
+    (
+        "fio-789     [000] dNh1. 1698028.241505: ",
+        0,
+        789,
+        1_698_028_241_505_000,
+    ),
+    // trace-cmd, without flags, and with -t.
+    (
+        "           <...>-4654  [007]   809.018173: ",
+        7,
+        4654,
+        809_018_173_000,
+    ),
+    (
+        "           <...>-4654  [007]   809.018173123: ",
+        7,
+        4654,
+        809_018_173_123,
+    ),
+    // record-tgid.
+    (
+        " om.mediatek.ims-2566    (   2566) [003] .....  1989.110801: ",
+        3,
+        2566,
+        1_989_110_801_000,
+    ),
+    (
+        " kworker/3:0H-14330   (-------) [003] .....  1989.111094: ",
+        3,
+        14330,
+        1_989_111_094_000,
+    ),
+    (
+        "    tmux: server-421224 [000] ..s. 828844.906117: ",
+        0,
+        421_224,
+        828_844_906_117_000,
+    ),
+    (
+        "  iou-wrk-206-207     [000] d.h..    18.089667: ",
+        0,
+        207,
+        18_089_667_000,
+    ),
+    (
+        "    highpool[1]-12 [001] .....    18.0: ",
+        1,
+        12,
+        18_000_000_000,
+    ),
+    (
+        "    [003] 1.5-12 [001] .....    18.0: ",
+        1,
+        12,
+        18_000_000_000,
+    ),
+    ("    größe-12 [001] .....    18.0: ", 1, 12, 18_000_000_000),
+    (
+        "    123:   fio-12 [001] .....    18.0: ",
+        1,
+        12,
+        18_000_000_000,
+    ),
+    (
+        "\t行    8269:    fio-2699    (   2566) [004] .....  1989.5: ",
+        4,
+        2699,
+        1_989_500_000_000,
+    ),
+    (
+        "> >  fio-12 [1023] .....    18.0: ",
+        1023,
+        12,
+        18_000_000_000,
+    ),
+];
+
 #[test]
 fn fronts_of_all_tools() {
-    for (front, cpu, pid, ns) in [
-        (
-            "             fio-179     [000] .....    19.550131: ",
-            0,
-            179,
-            19_550_131_000,
-        ),
-        (
-            "             fio-2635  [015] ....  2017.735514: ",
-            15,
-            2635,
-            2_017_735_514_000,
-        ),
-        (
-            "fio-789     [000] dNh1. 1698028.241505: ",
-            0,
-            789,
-            1_698_028_241_505_000,
-        ),
-        // trace-cmd, without flags, and with -t.
-        (
-            "           <...>-4654  [007]   809.018173: ",
-            7,
-            4654,
-            809_018_173_000,
-        ),
-        (
-            "           <...>-4654  [007]   809.018173123: ",
-            7,
-            4654,
-            809_018_173_123,
-        ),
-        // record-tgid.
-        (
-            " om.mediatek.ims-2566    (   2566) [003] .....  1989.110801: ",
-            3,
-            2566,
-            1_989_110_801_000,
-        ),
-        (
-            " kworker/3:0H-14330   (-------) [003] .....  1989.111094: ",
-            3,
-            14330,
-            1_989_111_094_000,
-        ),
-        (
-            "    tmux: server-421224 [000] ..s. 828844.906117: ",
-            0,
-            421_224,
-            828_844_906_117_000,
-        ),
-        (
-            "  iou-wrk-206-207     [000] d.h..    18.089667: ",
-            0,
-            207,
-            18_089_667_000,
-        ),
-        (
-            "    highpool[1]-12 [001] .....    18.0: ",
-            1,
-            12,
-            18_000_000_000,
-        ),
-        (
-            "    [003] 1.5-12 [001] .....    18.0: ",
-            1,
-            12,
-            18_000_000_000,
-        ),
-        ("    größe-12 [001] .....    18.0: ", 1, 12, 18_000_000_000),
-        (
-            "    123:   fio-12 [001] .....    18.0: ",
-            1,
-            12,
-            18_000_000_000,
-        ),
-        (
-            "\t行    8269:    fio-2699    (   2566) [004] .....  1989.5: ",
-            4,
-            2699,
-            1_989_500_000_000,
-        ),
-        (
-            "> >  fio-12 [1023] .....    18.0: ",
-            1023,
-            12,
-            18_000_000_000,
-        ),
-    ] {
+    for &(front, cpu, pid, ns) in FRONTS {
         let (e, _) = event(&format!("{front}{BODY}"));
         assert_eq!((e.cpu, e.pid, e.time), (cpu, pid, Nanos(ns)), "{front}");
         assert_eq!(
@@ -382,79 +385,6 @@ fn each_reader_knows_its_own() {
     let blkparse = "8,0    0        1     0.000000000   179  Q  WS 0 + 4 [dd]\n";
     assert_eq!(FTRACE.sniff(blkparse.as_bytes()), Sniff::No);
     assert_eq!(BLK_TRACER.sniff(blkparse.as_bytes()), Sniff::No);
-}
-
-#[test]
-fn the_blk_tracer_in_all_its_styles() {
-    let front = "              dd-2420    [019] d..1.    59.641742: ";
-    for act in [
-        "251,0    Q  RS 8 + 8 [dd]",
-        "251,0   queue  RS 8 + 8 [dd]",
-        "251,0   6d,1  Q  RS 8 + 8 [dd]",
-        "251,0   /user.slice/x  Q  RS 8 + 8 [dd]",
-    ] {
-        let (e, comm) = event_of(&BLK_TRACER, &format!("{front}{act}"));
-        assert_eq!(
-            (e.action, e.rwbs, e.sector, e.bytes),
-            (Action::Queue, Rwbs::new(b"RS"), 8, 4096),
-            "{act}"
-        );
-        assert_eq!(
-            (e.dev, e.cpu, e.pid, comm.as_deref()),
-            (DevId::new(251, 0), 19, 2420, Some("dd"))
-        );
-    }
-    let classic = "251,0   19    59.641742123  2420  D  RS 8 + 8 [dd]";
-    let (e, _) = event_of(&BLK_TRACER, classic);
-    assert_eq!(
-        (e.action, e.cpu, e.pid, e.time),
-        (Action::Issue, 19, 2420, Nanos(59_641_742_123))
-    );
-    for (act, action) in [
-        ("251,0   unplug_io   N [dd] 3", Action::Unplug),
-        ("251,0   UT   N [dd] 3", Action::UnplugTimer),
-        ("251,0   P   N [dd]", Action::Plug),
-        ("251,0   C  RS 8 + 8 [65531]", Action::Complete),
-        ("251,0   A  RS 8 + 8 <- (253,0) 16", Action::Remap),
-        ("251,0   X  RS 8 / 16 [dd]", Action::Split),
-        ("251,0   D   R 36 (12 00 ..) [sg_inq]", Action::Issue),
-        ("251,0   Q FWS [dd]", Action::Queue),
-        ("251,0   D  FN [kworker/0:1H]", Action::Issue),
-    ] {
-        assert_eq!(
-            event_of(&BLK_TRACER, &format!("{front}{act}")).0.action,
-            action,
-            "{act}"
-        );
-    }
-    let flush = event_of(&BLK_TRACER, &format!("{front}251,0   C  FN 0 [0]")).0;
-    assert_eq!(flush.rwbs, Rwbs::FF);
-    let error = event_of(&BLK_TRACER, &format!("{front}251,0   C  RS 8 + 8 [65531]")).0;
-    assert_eq!(error.error, -5);
-    for (act, want) in [
-        (
-            "251,0   m   N cfq schedule dispatch",
-            Line::Skip(SkipRule::Message),
-        ),
-        (
-            "251,0   message   N bfq [x] y",
-            Line::Skip(SkipRule::Message),
-        ),
-        (
-            "sched_switch: prev_comm=dd",
-            Line::Skip(SkipRule::OtherEvent),
-        ),
-        ("Unknown action 36a2", Line::Defect(Defect::UnknownAction)),
-        (
-            "251,0   Y  RS 8 + 8 [dd]",
-            Line::Defect(Defect::UnknownAction),
-        ),
-        ("251,0   Q  RS 8 + 8", Line::Defect(Defect::CutLine)),
-    ] {
-        let got = line_of(&BLK_TRACER, &format!("{front}{act}")).0;
-        let posters_cut = matches!((&got, act), (Line::Event(_), "251,0   Q  RS 8 + 8"));
-        assert!(got == want || posters_cut, "{act}: {got:?}");
-    }
 }
 
 /// The usual lines, and each of them with one byte changed, left out or doubled: what the fast way reads, it reads as the

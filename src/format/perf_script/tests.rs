@@ -18,59 +18,62 @@ fn one(line: &str) -> Line {
     PERF_SCRIPT.parse_line(line.as_bytes(), &mut LineCtx::default())
 }
 
+/// Front, task, tid, CPU, time in ns (0: no event).
+const FRONTS: &[(&str, Option<&str>, u32, u16, i64)] = &[
+    (
+        "              dd   179 [000]    19.511843934:   ",
+        Some("dd"),
+        179,
+        0,
+        19_511_843_934,
+    ),
+    (
+        "     randread.pl  2522 [000]  6011.824759: ",
+        Some("randread.pl"),
+        2522,
+        0,
+        6_011_824_759_000,
+    ),
+    (
+        "         swapper     0 [006] 11879.392288: ",
+        Some("swapper/6"),
+        0,
+        6,
+        11_879_392_288_000,
+    ),
+    (
+        "dd   178/179 [001]  1.5: ",
+        Some("dd"),
+        179,
+        1,
+        1_500_000_000,
+    ),
+    (
+        "dd   178/179   1.5: ",
+        Some("dd"),
+        179,
+        NO_CPU,
+        1_500_000_000,
+    ),
+    ("  179 [001]  1.5: ", None, 179, 1, 1_500_000_000),
+    ("[001]  1.5: ", None, NO_PID, 1, 1_500_000_000),
+    ("1.5: ", None, NO_PID, NO_CPU, 1_500_000_000),
+    ("dd [001] 1.5: ", Some("dd"), NO_PID, 1, 1_500_000_000),
+    (
+        "tmux: server  12 [001] 1.5: ",
+        Some("tmux: server"),
+        12,
+        1,
+        1_500_000_000,
+    ),
+    ("a 1.5: b 12 [001] 2.5: ", None, 0, 0, 0),
+    (":12 12 [001] 1.5: ", None, 12, 1, 1_500_000_000),
+    ("größe 12 [001] 1.5: ", Some("größe"), 12, 1, 1_500_000_000),
+];
+
 #[test]
 fn fronts_of_any_choice_of_fields() {
-    for (front, comm, tid, cpu, ns) in [
-        (
-            "              dd   179 [000]    19.511843934:   ",
-            Some("dd"),
-            179,
-            0,
-            19_511_843_934,
-        ),
-        (
-            "     randread.pl  2522 [000]  6011.824759: ",
-            Some("randread.pl"),
-            2522,
-            0,
-            6_011_824_759_000,
-        ),
-        (
-            "         swapper     0 [006] 11879.392288: ",
-            Some("swapper/6"),
-            0,
-            6,
-            11_879_392_288_000,
-        ),
-        (
-            "dd   178/179 [001]  1.5: ",
-            Some("dd"),
-            179,
-            1,
-            1_500_000_000,
-        ),
-        (
-            "dd   178/179   1.5: ",
-            Some("dd"),
-            179,
-            NO_CPU,
-            1_500_000_000,
-        ),
-        ("  179 [001]  1.5: ", None, 179, 1, 1_500_000_000),
-        ("[001]  1.5: ", None, NO_PID, 1, 1_500_000_000),
-        ("1.5: ", None, NO_PID, NO_CPU, 1_500_000_000),
-        ("dd [001] 1.5: ", Some("dd"), NO_PID, 1, 1_500_000_000),
-        (
-            "tmux: server  12 [001] 1.5: ",
-            Some("tmux: server"),
-            12,
-            1,
-            1_500_000_000,
-        ),
-        ("a 1.5: b 12 [001] 2.5: ", None, 0, 0, 0),
-        (":12 12 [001] 1.5: ", None, 12, 1, 1_500_000_000),
-        ("größe 12 [001] 1.5: ", Some("größe"), 12, 1, 1_500_000_000),
-    ] {
+    for &(front, comm, tid, cpu, ns) in FRONTS {
         if ns == 0 {
             // A name that holds a time cannot be told from a front.
             assert!(!matches!(one(&format!("{front}{BODY}")), Line::Event(_)));

@@ -19,99 +19,102 @@ fn fails(action: Action, text: &str) -> Bad {
     body(e, text.as_bytes()).expect_err(text)
 }
 
+/// Body, sector, bytes, task, passthrough.
+const REQUESTS: &[(&str, u64, u64, &str, bool)] = &[
+    ("8,0 W 4096 () 12 + 8 [fio]", 12, 4096, "fio", false),
+    ("8,0 W 4096 () 12 + 8 be,0,4 [fio]", 12, 4096, "fio", false),
+    (
+        "8,0 WS 4096 () 12 + 8 rt,4 [highpool[1]]",
+        12,
+        4096,
+        "highpool[1]",
+        false,
+    ),
+    (
+        "8,0 RA 4096 () 12 + 8 0x2,0,4 [graph_traverse_]",
+        12,
+        4096,
+        "graph_traverse_",
+        false,
+    ),
+    // Before 4.11 the bytes were those of passthrough commands only.
+    (
+        "202,1 W 0 () 12862464 + 8 [supervise]",
+        12862464,
+        4096,
+        "supervise",
+        false,
+    ),
+    (
+        "8,0 R 36 (12 00 00 00 24 00) 0 + 0 [sg_inq]",
+        0,
+        36,
+        "sg_inq",
+        true,
+    ),
+    ("8,0 N 36 () 0 + 0 none,0,0 [sg_inq]", 0, 36, "sg_inq", true),
+    (
+        "8,0 N 0 () 0 + 0 [kworker/u16:9]",
+        0,
+        0,
+        "kworker/u16:9",
+        true,
+    ),
+    (
+        "8,0 FF 0 () 0 + 0 [kworker/7:1H]",
+        0,
+        0,
+        "kworker/7:1H",
+        false,
+    ),
+    (
+        "259,0 WS 65536 () 64 + 128 none,0,0 |32768| [fio]",
+        64,
+        65536,
+        "fio",
+        false,
+    ),
+    (
+        "8,48 WS 0 () 39422848 + 128 tag=19 [iozone]",
+        39422848,
+        65536,
+        "iozone",
+        false,
+    ),
+    // A zone reset names its zone.
+    (
+        "252,1 N 0 () 131072 + 0 none,0,0 [fio]",
+        131072,
+        0,
+        "fio",
+        false,
+    ),
+    (
+        "8,0 W 4096 () 12 + 8 [fio]   <<<<< second",
+        12,
+        4096,
+        "fio",
+        false,
+    ),
+    (
+        "8,0 W 4096 () 12 + 8 [a] b] [x]",
+        12,
+        4096,
+        "a] b] [x",
+        false,
+    ),
+    (
+        "8,0 W 4096 () 12 + 8 [fio] # see [1] and [2]",
+        12,
+        4096,
+        "fio",
+        false,
+    ),
+];
+
 #[test]
 fn bodies_of_requests() {
-    for (text, sector, bytes, comm, passthrough) in [
-        ("8,0 W 4096 () 12 + 8 [fio]", 12, 4096, "fio", false),
-        ("8,0 W 4096 () 12 + 8 be,0,4 [fio]", 12, 4096, "fio", false),
-        (
-            "8,0 WS 4096 () 12 + 8 rt,4 [highpool[1]]",
-            12,
-            4096,
-            "highpool[1]",
-            false,
-        ),
-        (
-            "8,0 RA 4096 () 12 + 8 0x2,0,4 [graph_traverse_]",
-            12,
-            4096,
-            "graph_traverse_",
-            false,
-        ),
-        // Before 4.11 the bytes were those of passthrough commands only.
-        (
-            "202,1 W 0 () 12862464 + 8 [supervise]",
-            12862464,
-            4096,
-            "supervise",
-            false,
-        ),
-        (
-            "8,0 R 36 (12 00 00 00 24 00) 0 + 0 [sg_inq]",
-            0,
-            36,
-            "sg_inq",
-            true,
-        ),
-        ("8,0 N 36 () 0 + 0 none,0,0 [sg_inq]", 0, 36, "sg_inq", true),
-        (
-            "8,0 N 0 () 0 + 0 [kworker/u16:9]",
-            0,
-            0,
-            "kworker/u16:9",
-            true,
-        ),
-        (
-            "8,0 FF 0 () 0 + 0 [kworker/7:1H]",
-            0,
-            0,
-            "kworker/7:1H",
-            false,
-        ),
-        (
-            "259,0 WS 65536 () 64 + 128 none,0,0 |32768| [fio]",
-            64,
-            65536,
-            "fio",
-            false,
-        ),
-        (
-            "8,48 WS 0 () 39422848 + 128 tag=19 [iozone]",
-            39422848,
-            65536,
-            "iozone",
-            false,
-        ),
-        // A zone reset names its zone.
-        (
-            "252,1 N 0 () 131072 + 0 none,0,0 [fio]",
-            131072,
-            0,
-            "fio",
-            false,
-        ),
-        (
-            "8,0 W 4096 () 12 + 8 [fio]   <<<<< second",
-            12,
-            4096,
-            "fio",
-            false,
-        ),
-        (
-            "8,0 W 4096 () 12 + 8 [a] b] [x]",
-            12,
-            4096,
-            "a] b] [x",
-            false,
-        ),
-        (
-            "8,0 W 4096 () 12 + 8 [fio] # see [1] and [2]",
-            12,
-            4096,
-            "fio",
-            false,
-        ),
-    ] {
+    for &(text, sector, bytes, comm, passthrough) in REQUESTS {
         let (e, name) = parse(Action::Issue, text);
         assert_eq!(
             (e.sector, e.bytes, name.as_str(), e.passthrough()),
