@@ -188,8 +188,7 @@ fn requests(
     for (dev, ends) in ends {
         let of = |v: &Value| {
             let all = v["devices"].as_array().cloned().unwrap_or_default();
-            all.into_iter()
-                .find(|x| x["dev"] == Value::from(dev.as_str()))
+            all.into_iter().find(|x| x["dev"] == dev.as_str())
         };
         let (Some(x), Some(y)) = (of(&s), of(&t)) else {
             d.check(false, || format!("{name} {dev}: not in both"));
@@ -343,7 +342,7 @@ fn classic(blkparse: &str) -> String {
     lines
         .filter(event)
         .map(|l| {
-            let w: Vec<&str> = l.splitn(2, |c: char| c == ',').collect();
+            let w: Vec<&str> = l.splitn(2, ',').collect();
             let rest: Vec<&str> = w[1].split_whitespace().collect();
             let body = l.find(rest[3]).map_or("", |i| &l[i..]);
             format!("{},{:<3} {:>2} {body}\n", w[0], rest[0], rest[1])

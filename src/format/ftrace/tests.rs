@@ -1,5 +1,5 @@
 use super::{BLK_TRACER, FTRACE};
-use crate::event::{Action, BlockEvent, DevId, NO_CPU, NO_PID, NO_SECTOR, Rwbs};
+use crate::event::{Action, BlockEvent, DevId, NO_CPU, NO_PID, NO_SECTOR};
 use crate::format::lines::parse_text;
 use crate::format::{Defect, ImportReport, Line, LineCtx, LineFormat, SkipRule, Sniff};
 use crate::units::Nanos;
