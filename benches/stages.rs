@@ -6,6 +6,8 @@
 use blkan::commands::{self, InputOpts, OutputOpts, StatsOpts};
 use blkan::event::{BlockEvent, TraceMeta};
 use blkan::format::blkparse::{Blkparse, Reference};
+use blkan::format::ftrace::{FTRACE, Reference as FtraceReference};
+use blkan::format::perf_script::PERF_SCRIPT;
 use blkan::format::{Line, LineCtx, LineFormat, ReadOptions, Trace, unpack};
 use blkan::lifecycle::{Sink, Tracker};
 use blkan::metrics::{Collector, CollectorOptions, Extras};
@@ -39,6 +41,9 @@ const STAGES: &[Stage] = &[
     ("inflate", inflate),
     ("parse, fast path", |i| parse(&Blkparse, i)),
     ("parse, nom grammar", |i| parse(&Reference, i)),
+    ("parse, ftrace", |i| parse(&FTRACE, i)),
+    ("parse, ftrace nom", |i| parse(&FtraceReference, i)),
+    ("parse, perf script", |i| parse(&PERF_SCRIPT, i)),
     ("read, 1 thread", |i| read(i, 1)),
     ("read, 2 threads", |i| read(i, 2)),
     ("track", track),

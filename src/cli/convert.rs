@@ -13,9 +13,9 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  blkan convert --to blkparse bpf.log.gz | less            any trace as blkparse prints it
-  blkan convert --to blktrace -o m.bin trace.gz; btt -i m.bin   for btt, blkparse, iowatcher
-  blkan convert --to canonical trace.gz | zstd > events.zst     nothing lost, easy to parse")]
+  blkan convert --to blkparse trace.gz | less             any trace as blkparse prints it
+  blkan convert --to blktrace trace.gz | blkparse -i -    binary; into a file (-o) for btt
+  blkan convert --to canonical trace.gz > events.txt      nothing lost, easy to parse")]
 pub struct ConvertArgs {
     #[command(flatten)]
     input: InputArgs,

@@ -4,7 +4,7 @@ use super::filter::{Census, Picker};
 use super::output::{Output, complain};
 use super::session::{self, Consumer, Finished};
 use super::{ConvertOpts, Done, warnings};
-use crate::error::{Error, Result};
+use crate::error::{Error, Kind, Result};
 use crate::event::{BlockEvent, CommTable, Fields, TraceMeta};
 use crate::format::{EventWriter, Known, WRITERS, Wrote};
 use crate::lifecycle::Sink;
@@ -21,6 +21,7 @@ struct Converter {
     begun: bool,
     buffer: Vec<u8>,
     out: Output,
+    written: u64,
     /// Events by what became of them, if they are not whole.
     apart: BTreeMap<Wrote, u64>,
     failed: Option<Error>,
@@ -56,6 +57,7 @@ pub fn convert(o: &ConvertOpts) -> Result<Done> {
         begun: false,
         buffer: Vec::with_capacity(1 << 16),
         out: Output::new(&o.output),
+        written: 0,
         apart: BTreeMap::new(),
         failed: None,
     };
@@ -67,6 +69,14 @@ pub fn convert(o: &ConvertOpts) -> Result<Done> {
         .map(|r| r.lost_events)
         .reduce(|a, b| Some(a? + b?))
         .flatten();
+    if let (0, Some((Wrote::Not(why), n))) = (sink.written, sink.apart.iter().next_back()) {
+        let text = format!(
+            "none of {} events can be written as {}: {why}",
+            human_count(*n),
+            info.title
+        );
+        return Err(Error::new(Kind::Format, text).hint("--to canonical holds every event"));
+    }
     sink.writer.end(&finished.names, lost, &mut sink.buffer);
     sink.spill();
     sink.failed.take().map_or(Ok(()), Err)?;
@@ -119,9 +129,10 @@ impl Sink for Converter {
         if !std::mem::replace(&mut self.begun, true) {
             self.writer.begin(&known, &mut self.buffer);
         }
-        match self.writer.event(ev, &known, &mut self.buffer) {
-            Wrote::Whole => {}
-            apart => *self.apart.entry(apart).or_default() += 1,
+        let wrote = self.writer.event(ev, &known, &mut self.buffer);
+        self.written += u64::from(!matches!(wrote, Wrote::Not(_)));
+        if wrote != Wrote::Whole {
+            *self.apart.entry(wrote).or_default() += 1;
         }
     }
 }
@@ -136,7 +147,7 @@ impl Consumer for Converter {
     }
 
     fn batch_done(&mut self) -> Result<()> {
-        if self.census.any_passed() {
+        if self.written > 0 {
             self.spill();
         }
         self.failed.take().map_or(Ok(()), Err)

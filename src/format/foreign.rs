@@ -1,6 +1,7 @@
 //! What an input looks like that no reader takes: so that the refusal names it and says what to do instead.
 
 use super::detect::known;
+use super::ftrace;
 use super::lines::MAX_LINE;
 use crate::error::{Error, Kind};
 use memchr::memmem;
@@ -30,13 +31,13 @@ static LOOKS: &[Look] = &[
     },
     Look {
         is: |h| h.starts_with(b"\x17\x08\x44tracing"),
-        what: "this is a trace.dat file of trace-cmd, which this version does not read",
-        hint: "record the device with blktrace or the bpftrace script instead",
+        what: "this is a trace.dat file of trace-cmd, whose text blkan reads",
+        hint: "convert it: trace-cmd report -i trace.dat | blkan ... -",
     },
     Look {
-        is: |h| h.starts_with(b"PERFILE2"),
-        what: "this is a perf.data file, which this version does not read",
-        hint: "record the device with blktrace or the bpftrace script instead",
+        is: |h| h.starts_with(b"PERFILE2") || h.starts_with(b"2ELIFREP"),
+        what: "this is a perf.data file, whose text blkan reads",
+        hint: "convert it: perf script --ns -i perf.data | blkan ... -",
     },
     Look {
         is: |h| h.starts_with(b"\x7fELF"),
@@ -64,9 +65,30 @@ static LOOKS: &[Look] = &[
         hint: "lines of trace tools have less than 1 KiB; were the line ends lost in copying?",
     },
     Look {
+        is: ftrace::counts_no_time,
+        what: "this is text of ftrace whose trace_clock counts no time (counter, x86-tsc), so nothing can be measured",
+        hint: "record again with a clock that does: echo mono > /sys/kernel/tracing/trace_clock",
+    },
+    Look {
+        is: |h| has_line(h, |l| memmem::find(l, b": Unknown action ").is_some()),
+        what: "this is text of ftrace's blk tracer by a kernel that misread its own records (\"Unknown action\")",
+        hint: "record the tracepoints of events/block/ instead of current_tracer blk, or use blktrace",
+    },
+    Look {
+        is: |h| has_line(h, is_bare_event),
+        what: "these are block events of ftrace from which the front with the time was cut off, so nothing can be measured",
+        hint: "give the lines as they were recorded: TASK-PID [CPU] TIME: block_...",
+    },
+    Look {
+        is: |h| has_line(h, |l| memmem::find(l, b" block:block_").is_some()),
+        what: "this is text of perf script, but no event of a bio or a request is whole in its beginning (cut at the edge of a \
+               terminal, or without times?)",
+        hint: "write it to a file: perf script --ns > trace.txt, with -F at least time,event,trace",
+    },
+    Look {
         is: is_ftrace,
-        what: "this is text of ftrace, trace-cmd or perf script, which this version does not read",
-        hint: "record with blktrace or the bpftrace script; for lines of one shape, --line 'TEMPLATE' describes them",
+        what: "this is text of ftrace, trace-cmd or perf script, but its beginning holds no whole event of the block layer",
+        hint: "if events of block come later, name the format: --format ftrace, perf-script or blk-tracer; else record events/block/",
     },
     Look {
         is: is_markup,
@@ -181,6 +203,21 @@ fn is_ftrace(head: &[u8]) -> bool {
     ) || head.split(|b| *b == b'\n').any(is_event)
 }
 
+/// `block_rq_issue: 8,0 W …` at the start of a line.
+fn is_bare_event(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    let colon = memmem::find(line, b": ").unwrap_or(0);
+    line.starts_with(b"block_")
+        && line[..colon]
+            .iter()
+            .all(|b| b.is_ascii_lowercase() || *b == b'_')
+        && colon > 0
+}
+
+fn has_line(head: &[u8], is: fn(&[u8]) -> bool) -> bool {
+    head.split(|b| *b == b'\n').any(is)
+}
+
 fn is_markup(head: &[u8]) -> bool {
     let text = first_text(head);
     let lower = text[..text.len().min(16)].to_ascii_lowercase();
@@ -211,7 +248,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_input_is_named() {
-        let cases: [(&[u8], &str); 14] = [
+        let cases: [(&[u8], &str); 18] = [
             (b"", "empty"),
             (b"\x06\x74\x61\x65\x00\x00\x00\x00", "binary blktrace"),
             (b"\x65\x61\x74\x06\x00\x00\x00\x00", "binary blktrace"),
@@ -224,8 +261,21 @@ mod tests {
             (b"<!DOCTYPE html>", "HTML"),
             (b"{\n \"a\": 1}", "JSON"),
             (
-                b"  dd-1 [000] d... 1.5: block_rq_issue: 8,0 W 0 () 8 + 8 [dd]\n",
-                "ftrace",
+                b"  dd-1 [000] d... 1.5: sched_wakeup: comm=dd pid=1 prio=120\n",
+                "holds no whole event",
+            ),
+            (
+                b"  dd-1 [000] d... 77123: block_rq_issue: 8,0 W 0 () 8 + 8 [dd]\n",
+                "trace_clock",
+            ),
+            (b"block_rq_issue: 8,0 W 0 () 8 + 8 [dd]\n", "cut off"),
+            (
+                b"  dd-1 [000] d... 1.5: Unknown action 36a2\n",
+                "blk tracer",
+            ),
+            (
+                b"  dd 1 [000] 1.5: block:block_rq_issue: 8,0 W 40>\n",
+                "perf script",
             ),
             (
                 b"CPU0 (sda):\n Reads Queued:           0,        0KiB\n",

@@ -5,6 +5,7 @@
 
 use super::compress::{Fault, Input};
 use super::sequence::SequenceNotes;
+use super::wrapped::Held;
 use super::{Defect, ImportReport, Line, LineCtx, LineFormat};
 use crate::event::{Action, BlockEvent, CommTable, DevId, Op};
 use memchr::{memchr, memchr_iter, memrchr};
@@ -50,14 +51,17 @@ pub(super) struct Chunker {
     dropping: bool,
     over: bool,
     fault: Option<Fault>,
+    /// Chunks end before a line that begins an event, where events may have several lines.
+    begins: Option<fn(&[u8]) -> bool>,
 }
 
 impl Chunker {
-    /// Chunks of [`CHUNK`] or [`SMALL_CHUNK`].
-    pub(super) fn new(input: Input, size: usize) -> Chunker {
+    /// Chunks of [`CHUNK`] or [`SMALL_CHUNK`]; `begins`: see [`LineFormat::begins`].
+    pub(super) fn new(input: Input, size: usize, begins: Option<fn(&[u8]) -> bool>) -> Chunker {
         Chunker {
             input,
             size,
+            begins,
             carry: Vec::new(),
             dropping: false,
             over: false,
@@ -139,6 +143,10 @@ impl Chunker {
             self.dropping = true;
             end + 1
         } else {
+            let whole = match self.begins {
+                Some(begins) => super::wrapped::cut(&text[..whole], begins),
+                None => whole,
+            };
             self.carry.extend_from_slice(&text[whole..used]);
             whole
         }
@@ -216,6 +224,7 @@ pub(super) fn parse_chunk(
         },
         events,
         report: ImportReport::default(),
+        held: Held::default(),
     };
     let mut start = 0;
     let text = chunk.text();
@@ -226,6 +235,7 @@ pub(super) fn parse_chunk(
     if start < text.len() {
         work.last(&text[start..], chunk.broken);
     }
+    work.held.give_up(&mut work.report);
     let mut tally = Tally::default();
     tally.note(&work.events);
     work.report.trailer = work.ctx.trailer;
@@ -245,6 +255,7 @@ struct Work<'a> {
     ctx: LineCtx,
     events: Vec<BlockEvent>,
     report: ImportReport,
+    held: Held,
 }
 
 impl Work<'_> {
@@ -257,7 +268,22 @@ impl Work<'_> {
             self.report.defect(Defect::TooLong, self.report.lines, line);
             return;
         }
-        match self.format.parse_line(line, &mut self.ctx) {
+        if !self.held.is_empty() {
+            let joined = self
+                .held
+                .join(self.format, line, &mut self.ctx, &mut self.report);
+            if let Some(whole) = joined {
+                return self.settle(whole, line);
+            }
+        }
+        let parsed = self.format.parse_line(line, &mut self.ctx);
+        self.settle(parsed, line);
+    }
+
+    /// Puts what a line gave where it belongs.
+    #[inline]
+    fn settle(&mut self, parsed: Line, line: &[u8]) {
+        match parsed {
             Line::Event(mut e) => {
                 e.line = u32::try_from(self.report.lines).unwrap_or(u32::MAX);
                 for mut first in self.ctx.also.drain(..) {
@@ -271,6 +297,9 @@ impl Work<'_> {
             Line::Lost(n) => {
                 *self.report.lost_events.get_or_insert(0) += n;
                 self.report.defect(Defect::Lost, self.report.lines, line);
+            }
+            Line::Defect(kind) if std::mem::take(&mut self.ctx.open) => {
+                self.held.hold(kind, self.report.lines, line);
             }
             Line::Defect(kind) => self.report.defect(kind, self.report.lines, line),
         }
@@ -286,6 +315,18 @@ impl Work<'_> {
             self.line(line);
         }
     }
+}
+
+/// Reads a whole text as one piece.
+#[cfg(test)]
+pub(super) fn parse_text(format: &dyn LineFormat, text: &[u8]) -> (Vec<BlockEvent>, ImportReport) {
+    let chunk = Chunk {
+        buffer: text.to_vec(),
+        used: text.len(),
+        broken: false,
+    };
+    let parsed = parse_chunk(format, false, chunk, Vec::new());
+    (parsed.events, parsed.report)
 }
 
 #[cfg(test)]

@@ -13,16 +13,20 @@ mod compress;
 mod detect;
 mod files;
 mod foreign;
+pub mod ftrace;
 mod input;
 mod lines;
 mod open;
 mod order;
+pub mod perf_script;
 mod pipeline;
 mod queue;
 mod report;
 mod sequence;
 pub mod template;
 mod text;
+mod tracepoint;
+mod wrapped;
 mod write;
 
 pub use detect::by_name;
@@ -43,6 +47,9 @@ pub static FORMATS: &[&dyn TraceFormat] = &[
     &blktrace::BLKTRACE,
     &bpftrace::BPFTRACE,
     &bcc_trace::BCC_TRACE,
+    &ftrace::FTRACE,
+    &ftrace::BLK_TRACER,
+    &perf_script::PERF_SCRIPT,
     &biosnoop::BIOSNOOP,
     &canonical::CANONICAL,
 ];
@@ -113,6 +120,11 @@ pub struct LineCtx {
     pub unterminated: bool,
     /// Further events of the line that is being read, in front of the one returned for it.
     also: Vec<BlockEvent>,
+    /// Set with a [`Line::Defect`]: nothing is wrong but that the line ends too early, so that the next one may hold its
+    /// rest (a mailer wrapped it). Only of use for formats that say how their lines begin ([`LineFormat::begins`]).
+    pub open: bool,
+    /// Columns of the line before, if that was an event of no interest, which a mailer may have wrapped; else 0.
+    pub(super) other_columns: usize,
     /// Sequence numbers of this chunk.
     sequences: sequence::SequenceNotes,
     /// Steps of the printed times of this chunk.
@@ -246,6 +258,11 @@ pub trait LineFormat: Send + Sync {
     /// What the events of this input carry, by its head (up to 4 KiB), where inputs of the format differ in that.
     fn fields(&self, _head: &[u8]) -> Fields {
         self.info().fields
+    }
+    /// For formats whose events people send by mail: whether a line is the start of an event, whole or not. Lines that are
+    /// open ([`LineCtx::open`]) are then joined with what follows, up to the next that begins one.
+    fn begins(&self) -> Option<fn(&[u8]) -> bool> {
+        None
     }
     /// Whether the recorder writes a line when it loses events, so that no such line means that none were lost.
     fn tells_losses(&self) -> bool {

@@ -23,6 +23,10 @@ pub enum SkipRule {
     OtherEvent,
     /// A record that names a task or tells the wall clock.
     Notice,
+    /// A frame of a call chain.
+    Stack,
+    /// A piece of an event that a mailer wrapped; the event counts at its last line.
+    Wrapped,
 }
 
 impl SkipRule {
@@ -36,6 +40,8 @@ impl SkipRule {
             SkipRule::Tool => "tool message",
             SkipRule::OtherEvent => "other event",
             SkipRule::Notice => "task name or clock",
+            SkipRule::Stack => "call chain",
+            SkipRule::Wrapped => "wrapped line",
         }
     }
 }

@@ -42,6 +42,7 @@ impl TextReader {
         };
         let sorter = (info.order == Order::PerCpu).then(|| SortWindow::new(how.window));
         let fields = format.get().fields(input.peek(4096));
+        let begins = format.get().begins();
         let recipe = Recipe {
             format: format.clone(),
             raw_rwbs: how.raw_rwbs,
@@ -51,7 +52,7 @@ impl TextReader {
             format,
             fields,
             reader: Reader::new(
-                Chunker::new(input, how.chunk),
+                Chunker::new(input, how.chunk, begins),
                 recipe,
                 how.threads,
                 progress,

@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 
 const TARGETS: [&str; 3] = ["canonical", "blkparse", "blktrace"];
 
-/// Converts, and what it said.
-fn convert(input: &Path, to: &str, out: &Path) -> String {
+/// Converts, and what it said; `None` if the format can hold none of the events.
+fn convert(input: &Path, to: &str, out: &Path) -> Option<String> {
     let r = finish(
         blkan()
             .args(["convert", "--to", to])
@@ -19,8 +19,12 @@ fn convert(input: &Path, to: &str, out: &Path) -> String {
             .arg("-o")
             .arg(out),
     );
+    if r.code == Some(1) && r.err.contains("can be written as") {
+        assert!(!out.exists(), "{}", out.display());
+        return None;
+    }
     assert_eq!(r.code, Some(0), "{} to {to}: {}", input.display(), r.err);
-    r.err
+    Some(r.err)
 }
 
 /// What a format does not say of an event; the canonical one says all.
@@ -28,14 +32,14 @@ fn hidden(to: &str, column: &str, action: &str, was: &str, passthrough: bool) ->
     let ended = matches!(action, "C" | "R");
     match (to, column) {
         // The place in the file.
-        (_, "line") => true,
+        (_, "line" | "time_ns") => true,
         ("canonical", _) => false,
         // Request merges, bios' ends and request remaps share letters with their kin.
         (_, "action" | "event") => matches!(action, "Cb" | "Mr" | "Ar"),
         (_, "comm") => ended || action == "A" || action == "Cb" || was.is_empty(),
         // Plugs of tracepoints have neither letters nor a device.
         (_, "rwbs" | "dev") => matches!(action, "P" | "U" | "UT") && was.is_empty(),
-        ("blkparse", "sector") => !ended,
+        ("blkparse", "sector") => !ended || was.is_empty(),
         (_, "sector") => was.is_empty(),
         ("blkparse", "bytes") => ended && passthrough,
         ("blktrace", "bytes") => action == "X",
@@ -57,7 +61,17 @@ fn same_rows(d: &mut Differences, name: &str, to: &str, before: &Rows, after: &R
     if left_out > 0 || said.contains("note: ") {
         return;
     }
+    // Times of binary files count from the first event.
+    let at = |rows: &Rows, row: &[String]| rows.get(row, "time_ns").parse::<i64>().expect("ns");
+    let start = |rows: &Rows| rows.rows.first().map_or(0, |r| at(rows, r));
+    let moved = start(before) - start(after);
+    d.check(to == "blktrace" || moved == 0, || {
+        format!("{name} to {to}: moved by {moved}")
+    });
     for (x, y) in before.rows.iter().zip(&after.rows) {
+        d.check(at(before, x) == at(after, y) + moved, || {
+            format!("{name} to {to}: time of {x:?}")
+        });
         let action = before.get(x, "action");
         let passthrough = before.get(x, "passthrough") == "true";
         for (column, at) in &before.columns {
@@ -80,16 +94,29 @@ fn compare(d: &mut Differences, name: &str, input: &Path, dir: &Path) -> usize {
     let mut compared = 0;
     for to in TARGETS {
         let out = dir.join(to);
-        let said = convert(input, to, &out);
+        let _ = fs::remove_file(&out);
+        let Some(said) = convert(input, to, &out) else {
+            // Disks whose numbers their recorder does not tell.
+            d.check(name.starts_with("biosnoop/"), || {
+                format!("{name} to {to}: nothing")
+            });
+            continue;
+        };
         let after = Rows::of(&out);
         same_rows(d, name, to, &before, &after, &said);
         compared += usize::from(!said.contains("note: ") && !said.contains("left out"));
+        if said.contains("note: ") {
+            continue;
+        }
         if to == "canonical" {
             d.check(numbers(input) == numbers(&out), || {
                 format!("{name} to {to}: other numbers")
             });
         }
-        // Writing again what was written changes nothing.
+        // Writing again what was written changes nothing. Binary files tell names by task, which text does not of ends.
+        if to == "blktrace" {
+            continue;
+        }
         let again = dir.join("again");
         convert(&out, to, &again);
         d.check(fs::read(&out).ok() == fs::read(&again).ok(), || {
@@ -200,7 +227,7 @@ fn blkparse_and_btt_take_it_for_a_recording() {
         assert!(last(&original).len() >= 6, "{name}");
         assert_eq!(last(&read), last(&original), "{name}");
         // btt's table of what was written, against the numbers of the text.
-        if let Some(table) = tool("btt", &["-i", "m.bin"], None, dir.path()) {
+        if let Some(table) = tool("btt", &["-A", "-i", "m.bin"], None, dir.path()) {
             let mut d = Differences::default();
             let stats = json(&["stats", "--btt"], &binary);
             super::btt::compare_btt(&mut d, name, &stats, &table);
@@ -225,7 +252,7 @@ fn what_is_left_out_is_told() {
     )
     .expect("written");
     let out = dir.path().join("out");
-    let said = convert(&log, "blkparse", &out);
+    let said = convert(&log, "blkparse", &out).expect("events");
     assert!(
         said.contains("1 events left out: blkparse has no such event"),
         "{said}"

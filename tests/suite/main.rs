@@ -18,5 +18,6 @@ mod shapes;
 mod snoop;
 mod source;
 mod support;
+mod tracepoints;
 mod truths;
 mod user_formats;

@@ -178,13 +178,8 @@ fn fields(text: &[u8]) -> Result<Parsed<'_>, Defect> {
     let (text, _class) = opt(terminated(char_of("NRBI"), space1))
         .parse(text)
         .unwrap_or((text, None));
-    match body(event, text) {
-        Ok((_, fields)) => Ok(Parsed::Event(EventLine { seq, ..fields })),
-        Err(nom::Err::Error(e) | nom::Err::Failure(e)) if e.input.is_empty() => {
-            Err(Defect::CutLine)
-        }
-        Err(_) => Err(Defect::BadNumber),
-    }
+    let fields = body_alone(event, text)?;
+    Ok(Parsed::Event(EventLine { seq, ..fields }))
 }
 
 fn char_of<'a>(
@@ -194,6 +189,17 @@ fn char_of<'a>(
         take_while_m_n(1, 1, move |b: u8| set.as_bytes().contains(&b)),
         |s: In<'a>| s.first().copied(),
     )
+}
+
+/// A body alone, for other printers of blktrace's records.
+pub(super) fn body_alone(event: BlockEvent, text: &[u8]) -> Result<EventLine<'_>, Defect> {
+    match body(event, text) {
+        Ok((_, fields)) => Ok(fields),
+        Err(nom::Err::Error(e) | nom::Err::Failure(e)) if e.input.is_empty() => {
+            Err(Defect::CutLine)
+        }
+        Err(_) => Err(Defect::BadNumber),
+    }
 }
 
 /// What follows the rwbs column, by action. The whole rest of the line must fit.

@@ -115,6 +115,17 @@ impl LineFormat for Reference {
     }
 }
 
+/// What stands behind the rwbs column, for other printers of blktrace's records: the event with its fields, and the task.
+///
+/// # Errors
+/// The kind of damage.
+pub(super) fn body(
+    event: BlockEvent,
+    text: &[u8],
+) -> std::result::Result<(BlockEvent, Option<&[u8]>), Defect> {
+    grammar::body_alone(event, text).map(|l| (l.event, l.comm))
+}
+
 #[cold]
 fn slow(line: &[u8], ctx: &mut LineCtx) -> Line {
     match grammar::line(line) {

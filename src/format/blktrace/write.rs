@@ -27,8 +27,8 @@ const MAX_KEYS: usize = 65_536;
 struct Blktrace {
     /// Running numbers by device and CPU.
     sequences: FxHashMap<u64, u32>,
-    /// The name last written of each task.
-    names: FxHashMap<u32, CommId>,
+    /// The name last written of each task; pid 0 is another task on each CPU.
+    names: FxHashMap<(u32, u32), CommId>,
     /// Added to times: the first one, if it lies before 0, which unsigned numbers do not have.
     shift: Option<i64>,
 }
@@ -100,11 +100,12 @@ impl Blktrace {
         let Some(name) = known.comms.raw(e.comm) else {
             return false;
         };
-        if self.names.get(&r.pid) != Some(&e.comm) {
+        let task = (r.pid, if r.pid == 0 { r.cpu } else { 0 });
+        if self.names.get(&task) != Some(&e.comm) {
             if self.names.len() >= MAX_KEYS {
                 self.names.clear();
             }
-            self.names.insert(r.pid, e.comm);
+            self.names.insert(task, e.comm);
             let mut pdu = [0; NAME];
             let n = name.len().min(NAME - 1);
             pdu[..n].copy_from_slice(&name[..n]);

@@ -59,7 +59,10 @@ impl EventWriter for Canonical {
             None => out.push(b'-'),
         }
         out.push(b'\n');
-        Wrote::Whole
+        match known.fields.whole_requests {
+            true => Wrote::Less("that the events of a row belong together is not written"),
+            false => Wrote::Whole,
+        }
     }
 
     fn end(&mut self, names: &BTreeMap<DevId, String>, lost: Option<u64>, out: &mut Vec<u8>) {

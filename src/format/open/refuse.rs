@@ -69,6 +69,7 @@ pub(super) fn one_clock(streams: &[Stream]) -> Result<()> {
     };
     let clock = |r: &ImportReport| match r.format.as_str() {
         "bpftrace" => "nanoseconds since boot",
+        "ftrace" | "blk-tracer" | "perf-script" => "the clock that the recorder was told to use",
         "blkparse" | "blktrace" => "from the first event on",
         "bcc-trace" => "from the start of the tool on",
         _ => "by a clock of its own",
