@@ -30,10 +30,7 @@ fn number<T: std::str::FromStr>(w: &[u8]) -> Option<T> {
 }
 
 /// A number, or `-`.
-fn or<T: std::str::FromStr>(none: T) -> impl Fn(&[u8]) -> Option<T>
-where
-    T: Copy,
-{
+fn or<T: std::str::FromStr + Copy>(none: T) -> impl Fn(&[u8]) -> Option<T> {
     move |w| match w {
         b"-" => Some(none),
         w => number(w),
