@@ -3,7 +3,7 @@
 //!
 //! A line gives two events, or three: the issue at the end less the latency, the completion at the end, and where a
 //! QUE column tells it, the start of the wait before. What the columns mean differs from tool to tool: see
-//! [`layout::Tool`] and docs/formats/biosnoop.md.
+//! `layout::Tool` and docs/formats/biosnoop.md.
 
 mod layout;
 mod row;
@@ -29,7 +29,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 /// The format, for the registry.
 pub static BIOSNOOP: Biosnoop = Biosnoop;
 
-/// Recognises such logs and finds their columns; [`Reader`] reads them.
+/// Recognises such logs and finds their columns; `Reader` reads them.
 #[derive(Clone, Copy, Debug)]
 pub struct Biosnoop;
 
