@@ -176,7 +176,9 @@ mod tests {
         assert_eq!(s.repeated(), 9);
         // Neighbours that changed places are all there once.
         let mut s = Sequences::default();
-        [1, 2, 4, 3, 5, 7, 6, 8].iter().for_each(|n| s.note(8, 0, *n));
+        [1, 2, 4, 3, 5, 7, 6, 8]
+            .iter()
+            .for_each(|n| s.note(8, 0, *n));
         assert_eq!(s.repeated(), 0);
     }
 }
