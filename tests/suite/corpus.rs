@@ -2,15 +2,12 @@
 //! recordings, counted without blkan in facts.json) and `public/` (samples of others). Skipped where it is unset.
 
 use super::btt::compare_btt;
-use super::cross_format;
 use super::laws::{line_law, possible};
-use super::recordings;
 use super::support::{Differences, blkan, finish, json, pick, root, sorted, walk};
-use super::tracepoints;
 use super::truths::sound_row;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The corpus; `None` prints that the test is skipped.
 pub fn corpus(part: &str) -> Option<PathBuf> {
@@ -133,63 +130,6 @@ fn lab_accounts_balance_without_losses_and_summaries_agree() {
             d.check(sound_row(row), || format!("{name}: {row}"));
         }
     }
-    d.done();
-}
-
-#[test]
-fn lab_logs_tell_what_blktrace_tells() {
-    let mut d = Differences::default();
-    for (name, text, _) in lab() {
-        let log = text.with_file_name("bpf.log.gz");
-        if !log.is_file() {
-            continue;
-        }
-        let traced = cross_format::devices(&text);
-        let of = |p: &Path| -> Vec<cross_format::Seen> {
-            let all = cross_format::events(p, &["Q", "G", "D", "M", "F", "I", "R"]);
-            all.into_iter().filter(|e| traced.contains(&e.1)).collect()
-        };
-        cross_format::compare(&name, &of(&text), &of(&log), &mut d);
-    }
-    d.done();
-}
-
-/// Every case: its per-CPU files, read as a directory, against the text that blkparse made of them.
-#[test]
-fn lab_binaries_tell_what_their_texts_tell() {
-    let mut d = Differences::default();
-    let mut completed = 0;
-    for (name, text, _) in lab() {
-        let dir = text.parent().expect("in a directory");
-        completed += recordings::compare(&mut d, &name, dir, &text);
-    }
-    d.check(
-        completed > 0 || std::env::var_os("BLKAN_CORPUS").is_none(),
-        || "no request completed".to_string(),
-    );
-    d.done();
-}
-
-/// Every case: ftrace's text, and perf's where there is one, against blktrace's.
-#[test]
-fn lab_tracepoints_tell_what_blktrace_tells() {
-    let mut d = Differences::default();
-    let mut compared = 0;
-    for (name, text, _) in lab() {
-        for file in ["ftrace.txt.gz", "perf.txt.gz"] {
-            let other = text.with_file_name(file);
-            if other.is_file() {
-                let name = format!("{name} {file}");
-                let completed = tracepoints::compare(&mut d, &name, &text, &other);
-                d.check(completed > 0, || format!("{name}: no request completed"));
-                compared += 1;
-            }
-        }
-    }
-    d.check(
-        compared > 50 || std::env::var_os("BLKAN_CORPUS").is_none(),
-        || format!("only {compared} compared"),
-    );
     d.done();
 }
 
