@@ -13,6 +13,7 @@ mod hard_cases;
 mod hostile;
 mod laws;
 mod load;
+mod mutations;
 mod recordings;
 mod shapes;
 mod snoop;
