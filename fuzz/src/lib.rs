@@ -128,7 +128,7 @@ fn event(b: &[u8], time: Nanos, comms: &mut CommTable) -> BlockEvent {
     let mut e = BlockEvent::new(time, DevId::new(8, u32::from(b[10] % 4)), action);
     e.sector = number(b[11], small(b[12]));
     e.bytes = number(b[13], small(b[14]) * 512 / 4) / 512 * 512;
-    e.rwbs = Rwbs::parse(LETTERS[usize::from(b[15]) % LETTERS.len()]).unwrap_or(Rwbs::EMPTY);
+    e.rwbs = Rwbs::new(LETTERS[usize::from(b[15]) % LETTERS.len()]);
     e.cpu = if b[16] == 255 { NO_CPU } else { u16::from(b[16] % 4) };
     e.pid = if b[17] == 255 { NO_PID } else { u32::from(b[17] % 4) };
     e.comm = comms.intern(&[b'a' + b[18] % 4]);
