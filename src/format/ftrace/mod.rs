@@ -119,7 +119,7 @@ impl LineFormat for BlkTracer {
     }
 
     fn begins(&self) -> Option<fn(&[u8]) -> bool> {
-        Some(lines::begins)
+        Some(blk::begins)
     }
 
     fn parse_line(&self, line: &[u8], ctx: &mut LineCtx) -> Line {
