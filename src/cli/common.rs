@@ -15,7 +15,7 @@ pub struct InputArgs {
     /// Trace files, compressed or not; several are read as one trace (per-CPU parts, rotated logs). `-` is stdin
     #[arg(value_name = "TRACE", required = true)]
     traces: Vec<PathBuf>,
-    /// Name the format instead of recognising it (blkparse, blktrace, bpftrace, bcc-trace, biosnoop)
+    /// Name the format instead of recognising it (blkparse, blktrace, bpftrace, bcc-trace, ftrace, blk-tracer, perf-script, biosnoop, canonical)
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
     /// How the log's lines look, e.g. '{ns} {event} {dev} {rwbs} {sector} {nr} {comm}'; repeat for other kinds of lines

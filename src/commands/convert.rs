@@ -83,6 +83,9 @@ pub fn convert(o: &ConvertOpts) -> Result<Done> {
     let apart = std::mem::take(&mut sink.apart);
     sink.out.finish()?;
     tell(&apart, &finished, o);
+    if o.to != "canonical" && !o.output.quiet {
+        not_told(&finished, lost);
+    }
     Ok(if o.output.strict && finished.damaged() {
         Done::Damaged
     } else {
@@ -103,6 +106,25 @@ fn tell(apart: &BTreeMap<Wrote, u64>, finished: &Finished, o: &ConvertOpts) {
         }
     }
     warnings::warn(finished, &o.output);
+}
+
+/// What formats of blktrace have no place for.
+fn not_told(finished: &Finished, lost: Option<u64>) {
+    match lost {
+        Some(0) => {}
+        Some(n) => complain(&format!(
+            "note: the recorder lost {} events, which the new file does not tell",
+            human_count(n)
+        )),
+        None => complain(
+            "note: it is not known how many events the recorder lost; in the new file it looks like none",
+        ),
+    }
+    if !finished.meta.fields.all_actions {
+        complain(
+            "note: it is not known which kinds of events were recorded; in the new file missing ones look like none",
+        );
+    }
 }
 
 impl Converter {
@@ -138,6 +160,16 @@ impl Sink for Converter {
 }
 
 impl Consumer for Converter {
+    fn fields(&mut self, fields: Fields) -> Result<()> {
+        if fields.whole_requests {
+            return Err(Error::usage(
+                "this log tells finished requests, a row each; convert writes events, which it does not hold",
+            )
+            .hint("take the rows: blkan requests --csv"));
+        }
+        Ok(())
+    }
+
     fn names(&mut self, meta: &TraceMeta) {
         self.picker.learn(&meta.comms);
         if meta.comms.names().len() != self.comms.names().len() {

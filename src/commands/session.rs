@@ -235,7 +235,7 @@ fn resolve(
             "--dev {name}: this trace does not tell which number that device has"
         ))
         .hint(format!(
-            "give MAJ,MIN instead (the trace begins with {})",
+            "give the device as the trace does, or --queue (the trace begins with {})",
             met.join(" and ")
         ))
     })

@@ -1,9 +1,10 @@
 //! Device numbers.
 
+use rustc_hash::FxHashMap;
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{PoisonError, RwLock};
+use std::sync::{LazyLock, PoisonError, RwLock};
 
 /// A kernel device number: 12 bits of major, 20 of minor (`MKDEV`, `include/linux/kdev_t.h`).
 ///
@@ -14,13 +15,20 @@ pub struct DevId(pub u32);
 
 /// Names of disks whose numbers are not known; a name's place is its minor number. Ids depend on who comes first, so
 /// nothing but the names may reach any output.
-static NAMES: RwLock<Vec<Box<str>>> = RwLock::new(Vec::new());
+static NAMES: LazyLock<RwLock<Names>> = LazyLock::new(RwLock::default);
 /// The major of named disks. Block devices end at 511 (`BLKDEV_MAJOR_MAX`, include/linux/blkdev.h, 6.12).
 const NAMED: u32 = 0xfff;
 /// Names that are kept: as many devices as are tracked, several times over.
 const MAX_NAMES: usize = 16_384;
 /// The longest name the kernel gives (`DISK_NAME_LEN`, include/linux/blkdev.h).
 const MAX_NAME: usize = 32;
+
+/// Names by place, and places by name.
+#[derive(Default)]
+struct Names {
+    all: Vec<Box<str>>,
+    places: FxHashMap<Box<str>, usize>,
+}
 
 impl DevId {
     /// 0,0: no device (plug events of tracepoints, requests without a disk).
@@ -34,18 +42,20 @@ impl DevId {
     /// A disk known by its name alone. Bytes beyond what the kernel allows are cut; names beyond those kept are one.
     pub fn named(name: &[u8]) -> DevId {
         let name = String::from_utf8_lossy(name.get(..MAX_NAME).unwrap_or(name)).into_owned();
-        let place = |all: &[Box<str>]| all.iter().position(|n| **n == *name);
-        let known = place(&NAMES.read().unwrap_or_else(PoisonError::into_inner));
+        let find = |n: &Names| n.places.get(name.as_str()).copied();
+        let known = find(&NAMES.read().unwrap_or_else(PoisonError::into_inner));
         let i = known.unwrap_or_else(|| {
-            let mut all = NAMES.write().unwrap_or_else(PoisonError::into_inner);
-            place(&all).unwrap_or_else(|| {
-                if all.len() < MAX_NAMES {
-                    all.push(name.as_str().into());
-                    all.len() - 1
-                } else {
-                    MAX_NAMES
+            let mut n = NAMES.write().unwrap_or_else(PoisonError::into_inner);
+            let place = n.all.len();
+            match find(&n) {
+                Some(i) => i,
+                None if place >= MAX_NAMES => MAX_NAMES,
+                None => {
+                    n.all.push(name.as_str().into());
+                    n.places.insert(name.as_str().into(), place);
+                    place
                 }
-            })
+            }
         });
         DevId::new(NAMED, i as u32)
     }
@@ -53,8 +63,8 @@ impl DevId {
     /// The name of a disk that is known by nothing else.
     pub fn name(self) -> Option<String> {
         (self.major() == NAMED).then(|| {
-            let all = NAMES.read().unwrap_or_else(PoisonError::into_inner);
-            let name = all.get(self.minor() as usize);
+            let n = NAMES.read().unwrap_or_else(PoisonError::into_inner);
+            let name = n.all.get(self.minor() as usize);
             name.map_or("(other disks)".to_string(), |n| n.to_string())
         })
     }

@@ -264,8 +264,8 @@ pub trait LineFormat: Send + Sync {
     fn begins(&self) -> Option<fn(&[u8]) -> bool> {
         None
     }
-    /// Whether the recorder writes a line when it loses events, so that no such line means that none were lost.
-    fn tells_losses(&self) -> bool {
+    /// Whether, by the head of the input, the recorder tells when it loses events, so that no such line means that none were lost.
+    fn tells_losses(&self, _head: &[u8]) -> bool {
         false
     }
     /// How far a line that is no event fits what the user described, in words; for user-described formats.

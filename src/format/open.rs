@@ -176,6 +176,12 @@ impl Trace {
             .map(|g| Stream::start(g, &how))
             .collect::<Result<Vec<_>>>()?;
         one_clock(&streams)?;
+        if streams.len() > 1 && streams.iter().any(|s| s.reader.fields().whole_requests) {
+            return Err(Error::usage(
+                "several logs of finished requests (biosnoop, iosnoop): their rows cannot be told apart once joined",
+            )
+            .hint("give one at a time"));
+        }
         let fields = streams
             .iter()
             .map(|s| s.reader.fields())

@@ -116,7 +116,7 @@ impl Defect {
                 "no preset of xz makes such a stream; if you trust it, unpack it yourself: xz -dc FILE | blkan ... -"
             }
             Defect::Lost => {
-                "record with larger buffers (blktrace -b 4096 -n 8; bpftrace: BPFTRACE_PERF_RB_PAGES=4096)"
+                "record with larger buffers (blktrace -b 4096 -n 8; bpftrace: BPFTRACE_PERF_RB_PAGES=4096; ftrace: buffer_size_kb; perf record -m 16M)"
             }
             Defect::NotAnEvent => {
                 "text between the events is harmless; if it is most of the file, name the --format"

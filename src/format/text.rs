@@ -36,8 +36,9 @@ impl TextReader {
         } = source;
         let (compression, regular) = (input.compression, input.regular);
         let info = format.get().info();
+        let told = format.get().tells_losses(input.peek(4096));
         let report = ImportReport {
-            lost_events: format.get().tells_losses().then_some(0),
+            lost_events: told.then_some(0),
             ..ImportReport::of(&path, info, compression.name())
         };
         let sorter = (info.order == Order::PerCpu).then(|| SortWindow::new(how.window));

@@ -68,12 +68,19 @@ impl Held {
     }
 
     fn text(&self, line: &[u8]) -> Vec<u8> {
+        // In an answer to a mail each piece is quoted; the first keeps its mark for the format to judge.
+        let quoted = self.lines.iter().all(|(_, l)| l.starts_with(b">"));
+        let bare = |piece| match quoted {
+            true => unquoted(piece),
+            false => piece,
+        };
         let mut text = Vec::new();
-        for (_, piece) in &self.lines {
+        for (n, (_, piece)) in self.lines.iter().enumerate() {
+            let piece = if n == 0 { piece } else { bare(piece) };
             text.extend_from_slice(piece.trim_ascii_end());
             text.push(b' ');
         }
-        text.extend_from_slice(line.trim_ascii_start());
+        text.extend_from_slice(bare(line).trim_ascii_start());
         text
     }
 
@@ -83,6 +90,15 @@ impl Held {
             report.defect(self.kind.unwrap_or(Defect::CutLine), number, &text);
         }
     }
+}
+
+/// A line without the marks of quoting.
+fn unquoted(line: &[u8]) -> &[u8] {
+    let mut rest = line;
+    while let Some(inner) = rest.trim_ascii_start().strip_prefix(b">") {
+        rest = inner;
+    }
+    rest
 }
 
 /// Where to end a chunk of whole lines: before the last that begins an event, if one is near.

@@ -2,6 +2,7 @@
 //! them.
 
 use crate::event::{BlockEvent, CommTable, DevId, Fields};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// A format that can be written.
@@ -32,6 +33,17 @@ pub enum Wrote {
     Less(&'static str),
     /// The format has no such event.
     Not(&'static str),
+}
+
+/// A task's name as a line can hold it: a process may name itself with any byte but zero (`PR_SET_NAME`, kernel/sys.c), line
+/// ends included.
+pub(super) fn in_a_line(name: &[u8]) -> Cow<'_, [u8]> {
+    let ends = |b: &u8| matches!(b, b'\n' | b'\r');
+    if !name.iter().any(ends) {
+        return Cow::Borrowed(name);
+    }
+    let other = |b: &u8| if ends(b) { b'?' } else { *b };
+    Cow::Owned(name.iter().map(other).collect())
 }
 
 /// What a writer may ask of the trace.

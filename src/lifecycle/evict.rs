@@ -101,6 +101,9 @@ impl Device {
     pub fn take_out(&mut self, i: Idx) {
         let r = &self.rqs[i];
         let (kind, state, start, number) = (r.rq.kind, r.state, r.rq.sector, r.number);
+        if !self.whole.is_empty() {
+            self.whole.remove(&(self.rqs[i].rq.line, start));
+        }
         if self.rqs[i].early.is_some() {
             self.early.remove(number);
         }

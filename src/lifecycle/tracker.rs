@@ -202,8 +202,8 @@ fn handle<S: Sink>(d: &mut Device, ev: &BlockEvent, parent: Option<u64>, cx: &mu
     match ev.action {
         Action::Queue => d.on_queue(ev, cx),
         Action::GetRq => d.on_getrq(ev, cx),
-        Action::Insert => d.on_insert(ev, cx),
-        Action::Issue => d.on_issue(ev, cx),
+        Action::Insert => d.on_insert(&d.unless_zone_operation(ev), cx),
+        Action::Issue => d.on_issue(&d.unless_zone_operation(ev), cx),
         Action::Requeue => d.on_requeue(ev, cx),
         Action::Complete | Action::BioComplete => {
             d.n.c += 1;

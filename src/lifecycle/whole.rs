@@ -64,11 +64,12 @@ impl Device {
             RequestKind::Io
         };
         match (ev.action, kind) {
-            (Action::GetRq, _) => {
+            (Action::GetRq, RequestKind::Io) => {
                 self.n.g += 1;
                 self.n.unseen_pieces += 1;
             }
             (_, RequestKind::Io) => self.n.unseen_rqs += 1,
+            // The account of requests is that of I/O; others are in that of issues.
             _ => {}
         }
         let i = self.new_rq(ev, kind, Pairing::StartUnseen, cx);

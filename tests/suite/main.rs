@@ -13,6 +13,7 @@ mod hard_cases;
 mod hostile;
 mod laws;
 mod load;
+mod mutations;
 mod recorders;
 mod recordings;
 mod shapes;

@@ -334,7 +334,7 @@ fn texts_of_tracepoints_hold_what_awk_counts() {
 }
 
 /// What `blk_classic` prints of a recording: blkparse's lines without the sequence number.
-fn classic(blkparse: &str) -> String {
+pub fn classic(blkparse: &str) -> String {
     let event = |l: &&str| l.split_whitespace().nth(3).is_some_and(|t| t.contains('.'));
     let lines = blkparse
         .lines()

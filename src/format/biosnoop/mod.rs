@@ -11,6 +11,7 @@ mod row;
 mod tests;
 
 use super::bpftrace::tool_line;
+use super::canonical::CANONICAL;
 use super::open::{EventReader, How, Source, open_one};
 use super::pipeline::AnyFormat;
 use super::template::{Num, clock, parse_device, parse_time as time};
@@ -70,9 +71,10 @@ impl TraceFormat for Biosnoop {
 
     /// Yes at a header line of one of the tools, or at a row whose shape no other tool's lines have.
     fn sniff(&self, head: &[u8]) -> Sniff {
-        match layout::of(head) {
-            Some(_) => Sniff::Yes,
-            None => Sniff::No,
+        // Without a header line a row is known by its columns, which a task's name in blkan's own text may look like.
+        match LineFormat::sniff(&CANONICAL, head) != Sniff::Yes && layout::of(head).is_some() {
+            true => Sniff::Yes,
+            false => Sniff::No,
         }
     }
 

@@ -3,7 +3,7 @@
 //! Source: `process_default` and the header `%D %2c %8s %5T.%9t %5p %2a %3d ` in blkparse_fmt.c of blktrace 1.2.0.
 
 use crate::event::{Action, BlockEvent, CommId, NO_CPU, NO_PID, NO_SECTOR, Rwbs};
-use crate::format::write::{EventWriter, Known, WriterInfo, Wrote};
+use crate::format::write::{EventWriter, Known, WriterInfo, Wrote, in_a_line};
 use rustc_hash::FxHashMap;
 use std::io::Write;
 
@@ -128,7 +128,7 @@ fn body(e: &BlockEvent, known: &Known<'_>, out: &mut Vec<u8>) {
 
 fn bracketed(name: &[u8], out: &mut Vec<u8>) {
     out.push(b'[');
-    out.extend_from_slice(name);
+    out.extend_from_slice(&in_a_line(name));
     out.push(b']');
 }
 

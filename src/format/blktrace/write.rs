@@ -12,7 +12,7 @@ use rustc_hash::FxHashMap;
 /// In the registry.
 pub(in crate::format) const INFO: WriterInfo = WriterInfo {
     name: "blktrace",
-    title: "binary blktrace, version 7: one file of all CPUs, for blkparse -i and btt -i",
+    title: "binary blktrace, version 7: all CPUs in one file, for btt -i FILE and blkparse -i - <FILE",
     binary: true,
     start: || Box::new(Blktrace::default()),
 };
@@ -29,7 +29,8 @@ struct Blktrace {
     sequences: FxHashMap<u64, u32>,
     /// The name last written of each task; pid 0 is another task on each CPU.
     names: FxHashMap<(u32, u32), CommId>,
-    /// Added to times: the first one, if it lies before 0, which unsigned numbers do not have.
+    /// Added to times where the first one is not positive: unsigned numbers know no earlier ones, and blkparse takes 0 for a
+    /// beginning that it has not met yet.
     shift: Option<i64>,
 }
 
@@ -44,7 +45,9 @@ impl EventWriter for Blktrace {
         if e.action == Action::Split && e.aux == NO_SECTOR {
             return Wrote::Not("where a bio was cut is not told");
         }
-        let shift = *self.shift.get_or_insert(e.time.0.min(0).saturating_neg());
+        let shift = *self
+            .shift
+            .get_or_insert_with(|| e.time.0.min(1).saturating_neg().saturating_add(1));
         let Ok(time) = u64::try_from(e.time.0.saturating_add(shift)) else {
             return Wrote::Not("it lies before the trace's first event, whose time is negative");
         };

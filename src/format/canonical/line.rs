@@ -37,13 +37,15 @@ fn or<T: std::str::FromStr + Copy>(none: T) -> impl Fn(&[u8]) -> Option<T> {
     }
 }
 
+/// Whether a word can name a disk whose number is not known.
+pub(super) fn names_a_disk(w: &[u8]) -> bool {
+    w.first().is_some_and(u8::is_ascii_alphabetic) && w.iter().all(u8::is_ascii_graphic)
+}
+
 fn device(w: &[u8]) -> Option<DevId> {
     match w {
         b"-" => Some(DevId::NONE),
-        // A disk whose number is not known.
-        [b'a'..=b'z' | b'A'..=b'Z', rest @ ..] if rest.iter().all(u8::is_ascii_graphic) => {
-            Some(DevId::named(w))
-        }
+        w if names_a_disk(w) => Some(DevId::named(w)),
         w => std::str::from_utf8(w).ok()?.parse().ok(),
     }
 }
@@ -55,7 +57,7 @@ fn action(w: &[u8]) -> Option<Action> {
 fn rwbs(w: &[u8]) -> Option<Rwbs> {
     match w {
         b"-" => Some(Rwbs::EMPTY),
-        w => (w.len() <= 8 && w.iter().all(u8::is_ascii_graphic)).then(|| Rwbs::new(w)),
+        w => Rwbs::printed(w),
     }
 }
 

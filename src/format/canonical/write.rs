@@ -2,7 +2,7 @@
 
 use super::{ABILITIES, HEAD, code};
 use crate::event::{Action, BlockEvent, CommId, DevId, NO_CPU, NO_PID, NO_SECTOR, Rwbs};
-use crate::format::write::{EventWriter, Known, WriterInfo, Wrote};
+use crate::format::write::{EventWriter, Known, WriterInfo, Wrote, in_a_line};
 use std::collections::BTreeMap;
 use std::io::Write;
 
@@ -36,6 +36,9 @@ impl EventWriter for Canonical {
     }
 
     fn event(&mut self, e: &BlockEvent, known: &Known<'_>, out: &mut Vec<u8>) -> Wrote {
+        if !(readable(e.dev) && readable(e.aux_dev)) {
+            return Wrote::Not("the name of its disk is no word");
+        }
         put!(out, "{:>15}", e.time.to_string());
         dev(e.dev, out);
         known_number(u64::from(e.cpu), u64::from(NO_CPU), out);
@@ -53,15 +56,27 @@ impl EventWriter for Canonical {
             CommId::NONE => None,
             id => known.comms.raw(id),
         };
-        // A name cannot hold a line end: no text reader would have given one.
-        match name {
-            Some(n) => out.extend_from_slice(n),
-            None => out.push(b'-'),
-        }
+        let whole = match name {
+            Some(b"") => {
+                out.push(b'-');
+                false
+            }
+            Some(n) => {
+                out.extend_from_slice(&in_a_line(n));
+                n.trim_ascii() == n && !n.contains(&b'\n') && !n.contains(&b'\r')
+            }
+            None => {
+                out.push(b'-');
+                true
+            }
+        };
         out.push(b'\n');
-        match known.fields.whole_requests {
-            true => Wrote::Less("that the events of a row belong together is not written"),
-            false => Wrote::Whole,
+        match (known.fields.whole_requests, whole) {
+            (true, _) => Wrote::Less("that the events of a row belong together is not written"),
+            (false, false) => Wrote::Less(
+                "a task's name is empty, or has blanks or line ends that a line cannot hold",
+            ),
+            (false, true) => Wrote::Whole,
         }
     }
 
@@ -73,6 +88,12 @@ impl EventWriter for Canonical {
             put!(out, "# lost {n}\n");
         }
     }
+}
+
+/// Whether a disk known by its name alone is read back by it.
+fn readable(d: DevId) -> bool {
+    d.name()
+        .is_none_or(|n| super::line::names_a_disk(n.as_bytes()))
 }
 
 fn dev(d: DevId, out: &mut Vec<u8>) {

@@ -59,6 +59,11 @@ fn cut(ctx: &mut LineCtx) -> Line {
     Line::Defect(Defect::CutLine)
 }
 
+/// Whether a line begins an event, whole or not.
+pub(super) fn begins(line: &[u8]) -> bool {
+    super::lines::begins(line) || classic(unquoted(line.trim_ascii_end())).is_some()
+}
+
 /// `MAJ,MIN CPU SECS.NSECS PID`.
 fn classic(text: &[u8]) -> Option<(BlockEvent, &[u8])> {
     let fields = (

@@ -241,6 +241,17 @@ fn overwritten_entries(text: &[u8]) -> Option<u64> {
     written.checked_sub(there).filter(|n| *n > 0)
 }
 
+/// Whether the head has a header that tells of overwritten entries, or is `trace-cmd report`'s, which tells of lost ones.
+/// A part of a file, as people paste it, tells of neither.
+pub(super) fn told(head: &[u8]) -> bool {
+    let has = |what: &[u8]| memmem::find(head, what).is_some();
+    let begins = |what: &[u8]| head.starts_with(what) || has(&[b"\n", what].concat());
+    has(b"entries-in-buffer/entries-written: ")
+        || has(b"# latency: ")
+        || begins(b"cpus=")
+        || begins(b"version = ")
+}
+
 /// Adds what the headers tell.
 pub(super) fn overwritten(report: &mut ImportReport) {
     let lost: u64 = report

@@ -86,8 +86,8 @@ impl LineFormat for Ftrace {
         lines::parse(line, ctx)
     }
 
-    fn tells_losses(&self) -> bool {
-        true
+    fn tells_losses(&self, head: &[u8]) -> bool {
+        lines::told(head)
     }
 
     fn finish(&self, report: &mut ImportReport, _names: &mut DeviceNames<'_>) {
@@ -119,15 +119,15 @@ impl LineFormat for BlkTracer {
     }
 
     fn begins(&self) -> Option<fn(&[u8]) -> bool> {
-        Some(lines::begins)
+        Some(blk::begins)
     }
 
     fn parse_line(&self, line: &[u8], ctx: &mut LineCtx) -> Line {
         blk::parse(line, ctx)
     }
 
-    fn tells_losses(&self) -> bool {
-        true
+    fn tells_losses(&self, head: &[u8]) -> bool {
+        lines::told(head)
     }
 
     fn finish(&self, report: &mut ImportReport, _names: &mut DeviceNames<'_>) {

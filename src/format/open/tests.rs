@@ -249,7 +249,7 @@ impl LineFormat for Times {
             Err(_) => Line::Defect(Defect::NotAnEvent),
         }
     }
-    fn tells_losses(&self) -> bool {
+    fn tells_losses(&self, _head: &[u8]) -> bool {
         true
     }
 }

@@ -376,7 +376,7 @@ pub(super) fn mend(
     }
     // An unplug's letters are printed though it has no request.
     if let (true, Some(l)) = (e.action.is_plug(), raw.rwbs) {
-        e.rwbs = Rwbs::new(l.get(..l.len().min(8)).unwrap_or_default());
+        e.rwbs = Rwbs::printed(l).ok_or(Defect::BadNumber)?;
     }
     // Only passthrough commands have lengths that are no whole sectors, which `%n` prints as 0; their sector is 0 for
     // "none". Without any length the letters would be N.

@@ -158,9 +158,8 @@ fn build(raw: &Raw<'_>, ctx: &mut LineCtx) -> Option<BlockEvent> {
         place(raw, &mut e)?;
         e.rwbs = match raw.rwbs {
             Some(b"-") | None => Rwbs::EMPTY,
-            Some(l) if l.len() > 8 => return None,
-            Some(l) if ctx.raw_rwbs => Rwbs::new(l),
-            Some(l) => Rwbs::new(l).canonical(),
+            Some(l) if ctx.raw_rwbs => Rwbs::printed(l)?,
+            Some(l) => Rwbs::printed(l)?.canonical(),
         };
     }
     aux(raw, &mut e)?;
