@@ -4,6 +4,7 @@
 //! The work is done in a process of its own, which is this test called again, so that a hang and the use of memory are its
 //! own. `BLKAN_MUTATION=NUMBER cargo test --release --test suite mutations:: -- --nocapture` does one of them again.
 
+mod found;
 mod inputs;
 mod judge;
 mod mutate;
