@@ -81,7 +81,7 @@ fn hostile_fixtures_keep_the_laws() {
             ..ReadOptions::default()
         };
         for variant in [0, 3, 7] {
-            let judged = judge::read(&[path.clone()], &how).and_then(|f| {
+            let judged = judge::read(std::slice::from_ref(&path), &how).and_then(|f| {
                 judge::judge(&f, variant)?;
                 judge::rewritten(&f, &dir.path().join("rewritten"))
             });

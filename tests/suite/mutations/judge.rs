@@ -185,8 +185,8 @@ fn options(variant: u64, (first, last): (Nanos, Nanos)) -> CollectorOptions {
     };
     CollectorOptions {
         by,
-        every: (variant % 3 == 0).then(|| Nanos((span / 16).max(1))),
-        btt: variant % 2 == 0,
+        every: (variant.is_multiple_of(3)).then(|| Nanos((span / 16).max(1))),
+        btt: variant.is_multiple_of(2),
         ..CollectorOptions::default()
     }
 }
@@ -225,8 +225,8 @@ fn finish(collector: Collector, tracker: TrackerReport, f: &Found) -> StatsRepor
 /// What people and programs get.
 fn printed(stats: &StatsReport, variant: u64) -> Result<(), String> {
     let view = View {
-        style: Style::new(variant % 2 == 0),
-        verbose: variant % 3 == 0,
+        style: Style::new(variant.is_multiple_of(2)),
+        verbose: variant.is_multiple_of(3),
         filtered: false,
         remedy: Remedy::default(),
     };
