@@ -20,7 +20,7 @@ seed() {
     { [ -z "${3:-}" ] || printf "$3"; cat; } >"fuzz/corpus/$1/seed-$2"
 }
 # The first lines of a packed fixture, small enough to be tried often.
-head_of() { gzip -dc "fixtures/$1" | sed -n "1,${2:-40}p"; }
+head_of() { gzip -dc "fixtures/$1" | sed -n "1,${2:-20}p"; }
 
 for f in fixtures/blkparse/hard-*/trace.txt; do
     seed text "$(basename "$(dirname "$f")")" <"$f"
@@ -54,7 +54,7 @@ for f in fixtures/hostile/*.gz fixtures/hostile/*.xz fixtures/hostile/*.zst fixt
     seed packed "$(basename "$f")" <"$f"
 done
 for t in tracker writers; do
-    gzip -dc fixtures/blktrace/hello-perf/nvme0n1.blktrace.0.gz | head -c 4000 | seed "$t" bytes
+    gzip -dc fixtures/blktrace/hello-perf/nvme0n1.blktrace.0.gz | head -c 1500 | seed "$t" bytes
 done
 
 targets=("$@")
@@ -63,6 +63,6 @@ failed=0
 for t in "${targets[@]}"; do
     echo "== $t, $seconds s"
     cargo +nightly fuzz run --fuzz-dir fuzz "$t" -- -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
-        -max_len=16384 -print_final_stats=1 -verbosity=1 || failed=1
+        -max_len=4096 -print_final_stats=1 -verbosity=1 || failed=1
 done
 exit $failed

@@ -142,7 +142,11 @@ fn event(b: &[u8], time: Nanos, comms: &mut CommTable) -> BlockEvent {
         Action::Unplug | Action::UnplugTimer => e.aux = u64::from(b[21]),
         _ => {}
     }
-    if b[23] == 255 {
+    let part = matches!(
+        action,
+        Action::Split | Action::Remap | Action::RqRemap | Action::Unplug | Action::UnplugTimer
+    );
+    if b[23] == 255 && !part {
         e.flags = BlockEvent::PASSTHROUGH;
     }
     e

@@ -4,6 +4,7 @@
 //! The work is done in a process of its own, which is this test called again, so that a hang and the use of memory are its
 //! own. `BLKAN_MUTATION=NUMBER cargo test --release --test suite mutations:: -- --nocapture` does one of them again.
 
+mod found;
 mod inputs;
 mod judge;
 mod mutate;
@@ -254,8 +255,8 @@ fn one(n: usize, sound: &[Original], dir: &Path, tried: &Tried) -> Result<(), St
         false => m.bytes.clone(),
     };
     std::fs::write(&path, bytes).map_err(|e| e.to_string())?;
-    let named = turn % 2 == 0;
-    let found = judge::read(&[path.clone()], &s.how(named, 1))?;
+    let named = turn.is_multiple_of(2);
+    let found = judge::read(std::slice::from_ref(&path), &s.how(named, 1))?;
     if turn % 6 == 1 {
         let more = judge::read(&[path], &s.how(named, 2 + turn % 2))?;
         let same = more.events == found.events && more.refused == found.refused;
@@ -291,7 +292,7 @@ fn packed(m: &Mutant, s: &Sound, was: &Found, found: &Found) -> Result<(), Strin
         .iter()
         .any(|r| r.defects.keys().any(|d| d.of_stream()));
     if !told && m.bytes != s.bytes {
-        let doubled = found.events.len() % was.events.len() == 0;
+        let doubled = found.events.len().is_multiple_of(was.events.len());
         if !doubled
             || (0..was.events.len()).any(|i| key(was, i, Nanos(0)) != key(found, i, Nanos(0)))
         {
@@ -415,10 +416,8 @@ fn text(
     tried: &Tried,
 ) -> Result<(), String> {
     let n = lines(&m.bytes);
-    if let Some(r) = is.reports.first() {
-        if r.lines != n {
-            return Err(format!("{n} lines, {} accounted for", r.lines));
-        }
+    if let Some(r) = is.reports.first().filter(|r| r.lines != n) {
+        return Err(format!("{n} lines, {} accounted for", r.lines));
     }
     let same = |a: &u8, b: &u8| a == b;
     let head = s

@@ -71,6 +71,13 @@ impl EventWriter for Canonical {
             }
         };
         out.push(b'\n');
+        let told = !matches!(
+            e.action,
+            Action::Remap | Action::RqRemap | Action::Split | Action::Unplug | Action::UnplugTimer
+        );
+        if e.passthrough() && !told {
+            return Wrote::Less("that a passthrough command was split or remapped is not written");
+        }
         match (known.fields.whole_requests, whole) {
             (true, _) => Wrote::Less("that the events of a row belong together is not written"),
             (false, false) => Wrote::Less(

@@ -185,8 +185,8 @@ fn options(variant: u64, (first, last): (Nanos, Nanos)) -> CollectorOptions {
     };
     CollectorOptions {
         by,
-        every: (variant % 3 == 0).then(|| Nanos((span / 16).max(1))),
-        btt: variant % 2 == 0,
+        every: (variant.is_multiple_of(3)).then(|| Nanos((span / 16).max(1))),
+        btt: variant.is_multiple_of(2),
         ..CollectorOptions::default()
     }
 }
@@ -225,8 +225,8 @@ fn finish(collector: Collector, tracker: TrackerReport, f: &Found) -> StatsRepor
 /// What people and programs get.
 fn printed(stats: &StatsReport, variant: u64) -> Result<(), String> {
     let view = View {
-        style: Style::new(variant % 2 == 0),
-        verbose: variant % 3 == 0,
+        style: Style::new(variant.is_multiple_of(2)),
+        verbose: variant.is_multiple_of(3),
         filtered: false,
         remedy: Remedy::default(),
     };
@@ -384,6 +384,7 @@ pub fn rewritten(f: &Found, path: &Path) -> Result<(), String> {
         comms: &f.meta.comms,
         fields: &f.meta.fields,
     };
+    let lost = f.reports.first().and_then(|r| r.lost_events);
     for w in WRITERS {
         let (mut out, mut writer, mut written) = (Vec::new(), (w.start)(), Vec::new());
         writer.begin(&known, &mut out);
@@ -394,63 +395,64 @@ pub fn rewritten(f: &Found, path: &Path) -> Result<(), String> {
                 Wrote::Not(_) => {}
             }
         }
-        writer.end(
-            &f.meta.names,
-            f.reports.first().and_then(|r| r.lost_events),
-            &mut out,
-        );
+        writer.end(&f.meta.names, lost, &mut out);
         if written.is_empty() {
             continue;
         }
         std::fs::write(path, &out).map_err(|e| format!("a file for {}: {e}", w.name))?;
-        let how = ReadOptions {
-            threads: 1,
-            raw_rwbs: true,
-            ..ReadOptions::default()
-        };
-        let back = read(&[path.to_path_buf()], &how).map_err(|e| format!("as {}: {e}", w.name))?;
-        if let Some(words) = &back.refused {
-            return Err(format!("its own {} is refused: {words}", w.name));
+        let back = read_back(path, w.name, written.len() as u64)?;
+        if w.name == "canonical" {
+            same_again(f, &written, &back)?;
         }
-        // A binary record whose time lies far from its neighbours' is taken for damage, as mutated times do.
-        let far = match w.name {
-            "blktrace" => back.reports[0]
-                .defects
-                .get(&Defect::BadTime)
-                .map_or(0, |c| c.n),
-            _ => 0,
-        };
-        law!(
-            back.defects() == far,
-            "its own {} is damaged: {:?}",
-            w.name,
-            back.reports[0].defects
-        );
-        law!(
-            back.events.len() as u64 + far == written.len() as u64,
-            "{} events written as {}, {} read",
-            written.len(),
-            w.name,
-            back.events.len()
-        );
-        if w.name != "canonical" {
-            continue;
-        }
-        for ((e, whole), b) in written.iter().zip(&back.events) {
-            // The name of nothing and a name of "-" are written alike.
-            let same = BlockEvent {
+    }
+    Ok(())
+}
+
+/// Reads what a writer wrote: all of it, and no damage.
+fn read_back(path: &Path, writer: &str, written: u64) -> Result<Found, String> {
+    let how = ReadOptions {
+        threads: 1,
+        raw_rwbs: true,
+        ..ReadOptions::default()
+    };
+    let back = read(&[path.to_path_buf()], &how).map_err(|e| format!("as {writer}: {e}"))?;
+    if let Some(words) = &back.refused {
+        return Err(format!("its own {writer} is refused: {words}"));
+    }
+    let defects = &back.reports[0].defects;
+    // A binary record whose time lies far from its neighbours' is taken for damage, as mutated times do.
+    let far = match writer {
+        "blktrace" => defects.get(&Defect::BadTime).map_or(0, |c| c.n),
+        _ => 0,
+    };
+    law!(
+        back.defects() == far,
+        "its own {writer} is damaged: {defects:?}"
+    );
+    let read = back.events.len() as u64;
+    law!(
+        read + far == written,
+        "{written} events written as {writer}, {read} read"
+    );
+    Ok(back)
+}
+
+/// Every field of every event that was written whole.
+fn same_again(f: &Found, written: &[(&BlockEvent, bool)], back: &Found) -> Result<(), String> {
+    for ((e, whole), b) in written.iter().zip(&back.events) {
+        let same = **e
+            == BlockEvent {
                 line: e.line,
                 comm: e.comm,
                 ..*b
-            } == **e;
-            let names = f.comm(e).unwrap_or(b"-") == back.comm(b).unwrap_or(b"-");
-            law!(
-                !whole || same && names,
-                "canonical: {e:?} {:?} came back as {b:?} {:?}",
-                f.comm(e),
-                back.comm(b)
-            );
-        }
+            };
+        // The name of nothing and a name of "-" are written alike.
+        let (was, is) = (f.comm(e), back.comm(b));
+        let names = was.unwrap_or(b"-") == is.unwrap_or(b"-");
+        law!(
+            !whole || same && names,
+            "canonical: {e:?} {was:?} came back as {b:?} {is:?}"
+        );
     }
     Ok(())
 }
