@@ -6,7 +6,7 @@ use super::session::{self, Consumer, Finished};
 use super::{ConvertOpts, Done, warnings};
 use crate::error::{Error, Kind, Result};
 use crate::event::{BlockEvent, CommTable, Fields, TraceMeta};
-use crate::format::{EventWriter, Known, WRITERS, Wrote};
+use crate::format::{EventWriter, Known, WRITERS, WriterInfo, Wrote};
 use crate::lifecycle::Sink;
 use crate::units::human_count;
 use std::collections::BTreeMap;
@@ -32,11 +32,8 @@ pub fn targets() -> impl Iterator<Item = (&'static str, &'static str)> {
     WRITERS.iter().map(|w| (w.name, w.title))
 }
 
-/// Runs the command.
-///
-/// # Errors
-/// Unreadable input or output, an unknown format, binary output to a terminal.
-pub fn convert(o: &ConvertOpts) -> Result<Done> {
+/// The writer of `--to`.
+fn target(o: &ConvertOpts) -> Result<&'static WriterInfo> {
     let known = || targets().map(|t| t.0).collect::<Vec<_>>().join(", ");
     let info = WRITERS.iter().find(|w| w.name == o.to).ok_or_else(|| {
         Error::usage(format!("--to {}: no such format", o.to))
@@ -48,6 +45,15 @@ pub fn convert(o: &ConvertOpts) -> Result<Done> {
                 .hint("name a file with -o, or pipe it: blkan convert … | blkparse -i -"),
         );
     }
+    Ok(info)
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Unreadable input or output, an unknown format, binary output to a terminal.
+pub fn convert(o: &ConvertOpts) -> Result<Done> {
+    let info = target(o)?;
     let mut sink = Converter {
         picker: Picker::new(o.filter.clone()),
         census: Census::default(),
@@ -83,6 +89,13 @@ pub fn convert(o: &ConvertOpts) -> Result<Done> {
     let apart = std::mem::take(&mut sink.apart);
     sink.out.finish()?;
     tell(&apart, &finished, o);
+    let cut = finished.meta.comms.overflow();
+    if cut > 0 && !o.output.quiet {
+        complain(&format!(
+            "note: {} times a task's name found no room among those kept; it is written as (other)",
+            human_count(cut)
+        ));
+    }
     if o.to != "canonical" && !o.output.quiet {
         not_told(&finished, lost);
     }

@@ -173,7 +173,7 @@ pub(super) struct Device {
     /// Passthrough commands open.
     pub passthrough: Fifo,
     /// Open requests of sources that tell each one whole, with their running numbers.
-    pub whole: FxHashMap<super::whole::Key, Vec<(Idx, u64)>>,
+    pub whole: FxHashMap<super::whole::Key, (Idx, u64)>,
     pub remaps: VecDeque<PendingRemap>,
     pub burst: Option<Burst>,
     /// Two device flushes were in flight at once: several hardware queues.

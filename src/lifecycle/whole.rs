@@ -9,7 +9,7 @@ use super::stamps::Stamp;
 use super::types::*;
 use crate::event::{Action, BlockEvent, Op};
 
-/// What the events of a line share. The sector tells lines of the same number in two inputs apart.
+/// What the events of a line share. Line numbers beyond 32 bits are one; the sector then tells most apart.
 pub(super) type Key = (u32, u64);
 
 impl Device {
@@ -41,17 +41,12 @@ impl Device {
     }
 
     fn open(&self, ev: &BlockEvent) -> Option<Idx> {
-        let (i, number) = *self.whole.get(&(ev.line, ev.sector))?.last()?;
+        let (i, number) = *self.whole.get(&(ev.line, ev.sector))?;
         (self.rqs[i].number == number).then_some(i)
     }
 
     fn close(&mut self, ev: &BlockEvent) -> Option<Idx> {
-        let mut open = self.whole.remove(&(ev.line, ev.sector))?;
-        // More than one: the same line number of several inputs. The oldest ends first.
-        let (i, number) = open.remove(0);
-        if !open.is_empty() {
-            self.whole.insert((ev.line, ev.sector), open);
-        }
+        let (i, number) = self.whole.remove(&(ev.line, ev.sector))?;
         (self.rqs[i].number == number).then_some(i)
     }
 
@@ -74,8 +69,7 @@ impl Device {
         }
         let i = self.new_rq(ev, kind, Pairing::StartUnseen, cx);
         let number = self.rqs[i].number;
-        let open = self.whole.entry((ev.line, ev.sector)).or_default();
-        open.push((i, number));
+        self.whole.insert((ev.line, ev.sector), (i, number));
         i
     }
 

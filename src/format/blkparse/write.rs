@@ -35,7 +35,7 @@ impl EventWriter for Blkparse {
         let Some(letter) = e.action.letter() else {
             return Wrote::Not("blkparse has no such event");
         };
-        if e.dev.name().is_some() {
+        if e.dev.name().is_some() || e.aux_dev.name().is_some() {
             return Wrote::Not("the disk's number is not known");
         }
         if e.action == Action::Split && e.aux == NO_SECTOR {
@@ -139,6 +139,15 @@ fn less(e: &BlockEvent, known: &Known<'_>) -> Wrote {
         Action::Complete | Action::BioComplete | Action::Requeue
     );
     match e.action {
+        a if !a.is_plug() && !e.passthrough() && e.bytes % 512 > 0 => {
+            Wrote::Less("a length that is not whole sectors was rounded down")
+        }
+        a if !a.is_plug() && e.sectors() > 0 && e.sector == NO_SECTOR => {
+            Wrote::Less("no sector is told: 0 was written")
+        }
+        _ if e.time.0 / 1_000_000_000 > i64::from(u32::MAX) => {
+            Wrote::Less("seconds beyond 32 bits wrap, as blkparse's do")
+        }
         Action::BioComplete => Wrote::Less("C of a bio reads as C of a request"),
         Action::RqMerge => Wrote::Less("M of a request reads as M of a bio"),
         Action::RqRemap => Wrote::Less("A of a request reads as A of a bio"),

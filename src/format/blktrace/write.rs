@@ -39,7 +39,7 @@ impl EventWriter for Blktrace {
         let Some(id) = number_of(e.action) else {
             return Wrote::Not("blktrace has no such event");
         };
-        if e.dev.name().is_some() {
+        if e.dev.name().is_some() || e.aux_dev.name().is_some() {
             return Wrote::Not("the disk's number is not known");
         }
         if e.action == Action::Split && e.aux == NO_SECTOR {

@@ -180,10 +180,16 @@ impl Matcher<'_, '_> {
     fn word(&mut self, part: usize, pos: usize, cap: usize) -> bool {
         let len = self.count(pos, |b| !blank(b));
         let parts = self.parts;
-        if let Some(Part::Literal(l)) = parts.get(part + 1) {
+        let (literal, padded) = match (parts.get(part + 1), parts.get(part + 2)) {
+            (Some(Part::Literal(l)), _) => (Some(l), false),
+            (Some(Part::Pad), Some(Part::Literal(l))) => (Some(l), true),
+            _ => (None, false),
+        };
+        if let Some(l) = literal {
             let line = self.line;
             for end in (pos + 1..=pos + len).rev() {
-                if line[end..].starts_with(l) && self.take(part, pos, end, cap) {
+                let at = if padded { self.blanks_end(end) } else { end };
+                if line[at..].starts_with(l) && self.take(part, pos, end, cap) {
                     return true;
                 }
             }
