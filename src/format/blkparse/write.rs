@@ -139,7 +139,7 @@ fn less(e: &BlockEvent, known: &Known<'_>) -> Wrote {
         Action::Complete | Action::BioComplete | Action::Requeue
     );
     match e.action {
-        a if !a.is_plug() && !e.passthrough() && e.bytes % 512 > 0 => {
+        a if !a.is_plug() && !e.passthrough() && !e.bytes.is_multiple_of(512) => {
             Wrote::Less("a length that is not whole sectors was rounded down")
         }
         a if !a.is_plug() && e.sectors() > 0 && e.sector == NO_SECTOR => {
