@@ -1,6 +1,5 @@
 //! One line: `SECONDS DEV CPU PID ACTION RWBS SECTOR BYTES ERROR EXTRA COMM`.
 
-use super::code;
 use crate::event::{Action, BlockEvent, DevId, NO_CPU, NO_PID, NO_SECTOR, Rwbs};
 use crate::format::{Defect, Line, LineCtx};
 use crate::units::Nanos;
@@ -51,7 +50,7 @@ fn device(w: &[u8]) -> Option<DevId> {
 }
 
 fn action(w: &[u8]) -> Option<Action> {
-    Action::ALL.into_iter().find(|a| code(*a).as_bytes() == w)
+    Action::ALL.into_iter().find(|a| a.code().as_bytes() == w)
 }
 
 fn rwbs(w: &[u8]) -> Option<Rwbs> {

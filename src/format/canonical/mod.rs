@@ -8,7 +8,7 @@ pub(super) mod write;
 use super::{
     DeviceNames, FormatInfo, ImportReport, Line, LineCtx, LineFormat, Order, SkipRule, Sniff,
 };
-use crate::event::{Action, DevId, Fields, Letters};
+use crate::event::{DevId, Fields, Letters};
 
 /// Start of the first line of a file.
 const HEAD: &str = "# blkan events 1:";
@@ -99,19 +99,6 @@ pub(super) struct Canonical;
 
 /// In the registry.
 pub(super) static CANONICAL: Canonical = Canonical;
-
-/// blktrace's letter, with a second one where blktrace cannot tell two events apart or has none.
-fn code(a: Action) -> &'static str {
-    match a {
-        Action::BioComplete => "Cb",
-        Action::RqMerge => "Mr",
-        Action::RqRemap => "Ar",
-        Action::RqError => "Er",
-        Action::IoStart => "Is",
-        Action::IoDone => "Id",
-        other => other.letter().unwrap_or("-"),
-    }
-}
 
 /// The first line's words behind [`HEAD`].
 fn abilities(head: &[u8]) -> Option<Fields> {

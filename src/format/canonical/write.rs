@@ -1,6 +1,6 @@
 //! Writer of blkan's own text.
 
-use super::{ABILITIES, HEAD, code};
+use super::{ABILITIES, HEAD};
 use crate::event::{Action, BlockEvent, CommId, DevId, NO_CPU, NO_PID, NO_SECTOR, Rwbs};
 use crate::format::write::{EventWriter, Known, WriterInfo, Wrote, in_a_line};
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ impl EventWriter for Canonical {
         dev(e.dev, out);
         known_number(u64::from(e.cpu), u64::from(NO_CPU), out);
         known_number(u64::from(e.pid), u64::from(NO_PID), out);
-        put!(out, " {:<3} ", code(e.action));
+        put!(out, " {:<3} ", e.action.code());
         match e.rwbs {
             Rwbs::EMPTY => out.push(b'-'),
             r => out.extend(r.as_bytes()),

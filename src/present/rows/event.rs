@@ -16,20 +16,6 @@ pub struct EventRow<'a> {
     pub fields: Fields,
 }
 
-/// blktrace's letter, with a second one where blktrace cannot tell two events apart: `Cb` a bio ends, `Mr` a request is
-/// absorbed, `Ar` a request is remapped. Events blktrace does not have: `Er`, `Is`, `Id` (error, io_start, io_done).
-pub fn code(a: Action) -> &'static str {
-    match a {
-        Action::BioComplete => "Cb",
-        Action::RqMerge => "Mr",
-        Action::RqRemap => "Ar",
-        Action::RqError => "Er",
-        Action::IoStart => "Is",
-        Action::IoDone => "Id",
-        other => other.letter().unwrap_or("-"),
-    }
-}
-
 /// What only some events have: `<-8,1:2048` where it was mapped from, `/2048` where the rest begins, `n=5` requests in
 /// the plug, `pc` passthrough.
 fn extra(e: &BlockEvent) -> String {
@@ -105,7 +91,7 @@ impl AsRow for EventRow<'_> {
             dev(e.dev),
             cpu(e.cpu),
             pid(e.pid),
-            word(code(e.action)),
+            word(e.action.code()),
             word(e.action.tracepoint()),
             rwbs(e.rwbs),
             sector(e.sector),
@@ -137,7 +123,7 @@ impl AsRow for EventRow<'_> {
             (6, show(&dev(e.dev))),
             (3, show(&cpu(e.cpu))),
             (6, show(&pid(e.pid))),
-            (-3, code(e.action).to_string()),
+            (-3, e.action.code().to_string()),
             (-5, show(&rwbs(e.rwbs))),
             (11, show(&sector(e.sector))),
             (8, e.bytes.to_string()),
