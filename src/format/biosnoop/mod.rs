@@ -173,6 +173,7 @@ impl Reader {
             (None, _) => None,
         };
         match (row.start.map(secs).transpose()?, end) {
+            (Some(start), Some(end)) if end < start => Err(Defect::BadTime),
             (Some(start), Some(end)) => Ok((start, end)),
             (Some(start), None) => {
                 let end = start.checked_add(latency).ok_or(Defect::BadTime)?;
@@ -346,13 +347,16 @@ fn wall(date: Option<&[u8]>, w: &[u8]) -> Option<i64> {
                 i64::try_from(n).ok()
             };
             let (month, mday) = (number(5..7)?, number(8..10)?);
-            let sound = (1..=12).contains(&month) && (1..=31).contains(&mday);
-            sound.then(|| number(0..4).map(|y| days(y, month, mday)))??
+            let year = number(0..4)?;
+            let first = |m| days(year + m / 13, (m - 1) % 12 + 1, 1);
+            let sound =
+                (1..=12).contains(&month) && (1..=first(month + 1) - first(month)).contains(&mday);
+            sound.then(|| days(year, month, mday))?
         }
     };
-    clock(w)?
-        .0
-        .checked_add(day.checked_mul(86_400_000_000_000)?)
+    // 23:59:60 is a leap second.
+    let of_day = clock(w).filter(|t| t.0 < 86_401 * 1_000_000_000)?;
+    of_day.0.checked_add(day.checked_mul(86_400_000_000_000)?)
 }
 
 /// Days from 1970-01-01 to a date of the Gregorian calendar: years begin in March, so that the leap day is the last.

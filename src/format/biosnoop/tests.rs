@@ -331,3 +331,20 @@ proptest! {
         prop_assert_eq!(ctx.comms.name(e[0].comm).map(|c| c.trim().to_string()), Some(comm));
     }
 }
+
+#[test]
+fn times_that_cannot_be_are_damage() {
+    assert!(wall(None, b"23:59:59.5").is_some());
+    assert!(wall(None, b"25:00:00.1").is_none());
+    assert!(wall(Some(b"2024-02-29"), b"00:00:01").is_some());
+    assert!(wall(Some(b"2024-12-31"), b"00:00:01").is_some());
+    for day in [
+        &b"2023-02-29"[..],
+        b"2024-02-30",
+        b"2024-13-01",
+        b"2024-04-31",
+        b"2024-01-00",
+    ] {
+        assert!(wall(Some(day), b"00:00:01").is_none(), "{day:?}");
+    }
+}

@@ -78,12 +78,11 @@ impl EventWriter for Canonical {
         if e.passthrough() && !told {
             return Wrote::Less("that a passthrough command was split or remapped is not written");
         }
-        match (known.fields.whole_requests, whole) {
-            (true, _) => Wrote::Less("that the events of a row belong together is not written"),
-            (false, false) => Wrote::Less(
+        match whole {
+            true => Wrote::Whole,
+            false => Wrote::Less(
                 "a task's name is empty, or has blanks or line ends that a line cannot hold",
             ),
-            (false, true) => Wrote::Whole,
         }
     }
 
