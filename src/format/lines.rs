@@ -226,15 +226,7 @@ pub(super) fn parse_chunk(
         report: ImportReport::default(),
         held: Held::default(),
     };
-    let mut start = 0;
-    let text = chunk.text();
-    for end in memchr_iter(b'\n', text) {
-        work.line(&text[start..end]);
-        start = end + 1;
-    }
-    if start < text.len() {
-        work.last(&text[start..], chunk.broken);
-    }
+    format.read_lines(&mut work, chunk.text(), chunk.broken);
     work.held.give_up(&mut work.report);
     let mut tally = Tally::default();
     tally.note(&work.events);
@@ -250,7 +242,8 @@ pub(super) fn parse_chunk(
     }
 }
 
-struct Work<'a> {
+/// The lines of a chunk while they are read.
+pub struct Work<'a> {
     format: &'a dyn LineFormat,
     ctx: LineCtx,
     events: Vec<BlockEvent>,
@@ -259,9 +252,22 @@ struct Work<'a> {
 }
 
 impl Work<'_> {
+    /// Reads all lines of `text`. A copy of this for each format, so that its line parser becomes part of the loop.
+    #[inline]
+    pub(super) fn read<F: LineFormat + ?Sized>(&mut self, format: &F, text: &[u8], broken: bool) {
+        let mut start = 0;
+        for end in memchr_iter(b'\n', text) {
+            self.line(format, &text[start..end]);
+            start = end + 1;
+        }
+        if start < text.len() {
+            self.last(format, &text[start..], broken);
+        }
+    }
+
     /// A line with its LF already off.
     #[inline]
-    fn line(&mut self, line: &[u8]) {
+    fn line<F: LineFormat + ?Sized>(&mut self, format: &F, line: &[u8]) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         self.report.lines += 1;
         if line.len() > MAX_LINE {
@@ -276,22 +282,30 @@ impl Work<'_> {
                 return self.settle(whole, line);
             }
         }
-        let parsed = self.format.parse_line(line, &mut self.ctx);
+        if let Some(e) = format.usual_line(line, &mut self.ctx) {
+            self.event(e);
+            return;
+        }
+        let parsed = format.parse_line(line, &mut self.ctx);
         self.settle(parsed, line);
+    }
+
+    #[inline(always)]
+    fn event(&mut self, mut e: BlockEvent) {
+        e.line = u32::try_from(self.report.lines).unwrap_or(u32::MAX);
+        self.events.push(e);
+        self.report.events += 1;
     }
 
     /// Puts what a line gave where it belongs.
     #[inline]
     fn settle(&mut self, parsed: Line, line: &[u8]) {
         match parsed {
-            Line::Event(mut e) => {
-                e.line = u32::try_from(self.report.lines).unwrap_or(u32::MAX);
-                for mut first in self.ctx.also.drain(..) {
-                    first.line = e.line;
-                    self.events.push(first);
+            Line::Event(e) => {
+                if !self.ctx.also.is_empty() {
+                    self.push_also();
                 }
-                self.events.push(e);
-                self.report.events += 1;
+                self.event(e);
             }
             Line::Skip(rule) => self.report.skip(rule),
             Line::Lost(n) => {
@@ -305,14 +319,22 @@ impl Work<'_> {
         }
     }
 
+    fn push_also(&mut self) {
+        let line = u32::try_from(self.report.lines).unwrap_or(u32::MAX);
+        for mut first in self.ctx.also.drain(..) {
+            first.line = line;
+            self.events.push(first);
+        }
+    }
+
     /// The last line of the input, which has no line end.
-    fn last(&mut self, line: &[u8], broken: bool) {
+    fn last<F: LineFormat + ?Sized>(&mut self, format: &F, line: &[u8], broken: bool) {
         if broken && line.len() <= MAX_LINE {
             self.report.lines += 1;
             self.report.defect(Defect::CutLine, self.report.lines, line);
         } else {
             self.ctx.unterminated = true;
-            self.line(line);
+            self.line(format, line);
         }
     }
 }

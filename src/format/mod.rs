@@ -11,6 +11,7 @@ pub mod bpftrace;
 mod canonical;
 mod compress;
 mod detect;
+mod digits;
 mod files;
 mod foreign;
 pub mod ftrace;
@@ -131,6 +132,8 @@ pub struct LineCtx {
     steps: Steps,
     /// The names met last, by their bytes: spares the table's hashing.
     recent: RecentNames,
+    /// The device met last, by its bytes.
+    recent_dev: blkparse::fast::RecentDev,
 }
 
 /// Slots of [`RecentNames`]: a trace has a handful of tasks at a time.
@@ -199,13 +202,9 @@ impl LineCtx {
     /// The chunk's id of a task name.
     #[inline]
     pub fn comm(&mut self, name: &[u8]) -> CommId {
-        let mut bytes = [0u8; 16];
-        let Some(room) = bytes[..15].get_mut(..name.len()) else {
+        let Some(key) = packed(name) else {
             return self.comms.intern(name);
         };
-        room.copy_from_slice(name);
-        bytes[15] = name.len() as u8 + 1;
-        let key = u128::from_le_bytes(bytes);
         let mix = (key as u64 ^ (key >> 64) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let slot = &mut self.recent.0[(mix >> 60) as usize % RECENT];
         if slot.0 != key {
@@ -213,6 +212,31 @@ impl LineCtx {
         }
         slot.1
     }
+}
+
+/// A name of up to 15 bytes and its length in one number, without a call to copy bytes one by one.
+#[inline]
+fn packed(name: &[u8]) -> Option<u128> {
+    let n = name.len();
+    let ends = match n {
+        0 => 0,
+        1..4 => {
+            let shift = |i: usize| u128::from(name[i]) << (8 * i);
+            shift(0) | shift(n / 2) | shift(n - 1)
+        }
+        4..8 => {
+            let (a, b) = (name.first_chunk::<4>()?, name.last_chunk::<4>()?);
+            let tail = u128::from(u32::from_le_bytes(*b)) << (8 * (n - 4));
+            u128::from(u32::from_le_bytes(*a)) | tail
+        }
+        8..16 => {
+            let (a, b) = (name.first_chunk::<8>()?, name.last_chunk::<8>()?);
+            let tail = u128::from(u64::from_le_bytes(*b)) << (8 * (n - 8));
+            u128::from(u64::from_le_bytes(*a)) | tail
+        }
+        _ => return None,
+    };
+    Some(ends | (n as u128 + 1) << 120)
 }
 
 /// A trace format: what it is, how it is recognised, and what reads it. Every [`LineFormat`] is one.
@@ -255,6 +279,18 @@ pub trait LineFormat: Send + Sync {
     fn sniff(&self, head: &[u8]) -> Sniff;
     /// Parses one line, given without its line end (neither LF nor CR).
     fn parse_line(&self, line: &[u8], ctx: &mut LineCtx) -> Line;
+    /// Reads all lines of a chunk; `broken`: the stream broke off behind it. Not to be overridden: it is here so that the
+    /// adapter's loop is compiled once for each format.
+    #[doc(hidden)]
+    fn read_lines(&self, work: &mut lines::Work<'_>, text: &[u8], broken: bool) {
+        work.read(self, text, broken);
+    }
+    /// The event of a line of the usual shape, by a faster way than [`LineFormat::parse_line`] and with the same result.
+    /// `None`: the format has no such way, or the line is not usual, and nothing was noted.
+    #[inline]
+    fn usual_line(&self, _line: &[u8], _ctx: &mut LineCtx) -> Option<BlockEvent> {
+        None
+    }
     /// What the events of this input carry, by its head (up to 4 KiB), where inputs of the format differ in that.
     fn fields(&self, _head: &[u8]) -> Fields {
         self.info().fields

@@ -21,8 +21,16 @@ const USUAL: [&str; 14] = [
     "  8,0    0       13     0.000000013     9  R  WS 8 + 8 [0]",
 ];
 
+/// As the adapter reads a line.
+fn adapted(line: &[u8], ctx: &mut LineCtx) -> Line {
+    match Blkparse.usual_line(line, ctx) {
+        Some(e) => Line::Event(e),
+        None => Blkparse.parse_line(line, ctx),
+    }
+}
+
 fn read(line: &str) -> Line {
-    Blkparse.parse_line(line.as_bytes(), &mut LineCtx::default())
+    adapted(line.as_bytes(), &mut LineCtx::default())
 }
 
 fn event(line: &str) -> BlockEvent {
@@ -38,7 +46,7 @@ fn body(rest: &str) -> BlockEvent {
 
 fn comm(line: &str) -> String {
     let mut ctx = LineCtx::default();
-    match Blkparse.parse_line(line.as_bytes(), &mut ctx) {
+    match adapted(line.as_bytes(), &mut ctx) {
         Line::Event(e) => ctx.comms.name(e.comm).unwrap_or_default(),
         other => panic!("{line}: {other:?}"),
     }
@@ -56,7 +64,7 @@ fn every_column_of_the_header_is_read() {
 #[test]
 fn the_usual_lines_take_the_fast_path_and_agree_with_the_grammar() {
     for l in USUAL {
-        let fast = fast::line(l.as_bytes());
+        let fast = fast::line(l.as_bytes(), &mut Default::default());
         assert!(fast.is_some(), "{l}");
         assert_eq!(
             fast.map(Parsed::Event),
@@ -204,7 +212,7 @@ fn only_fn_is_renamed() {
         ..LineCtx::default()
     };
     let l = b"8,0 0 1 0.5 9  D  FN [k]";
-    match Blkparse.parse_line(l, &mut ctx) {
+    match adapted(l, &mut ctx) {
         Line::Event(e) => assert_eq!(e.rwbs, Rwbs::FN),
         other => panic!("{other:?}"),
     }
@@ -292,15 +300,9 @@ fn a_number_at_the_end_of_a_cut_file_is_not_trusted() {
         ..LineCtx::default()
     };
     let cut = b"8,0 0 1 0.5 9  A  WS 8 + 8 <- (8,1) 12";
-    assert_eq!(
-        Blkparse.parse_line(cut, &mut ctx),
-        Line::Defect(Defect::CutLine)
-    );
+    assert_eq!(adapted(cut, &mut ctx), Line::Defect(Defect::CutLine));
     let whole = b"8,0 0 1 0.5 9  Q  WS 8 + 8 [fio]";
-    assert!(matches!(
-        Blkparse.parse_line(whole, &mut ctx),
-        Line::Event(_)
-    ));
+    assert!(matches!(adapted(whole, &mut ctx), Line::Event(_)));
 }
 
 #[test]
@@ -361,19 +363,61 @@ fn near_lines() -> impl Strategy<Value = Vec<u8>> {
         })
 }
 
+/// Lines in blkparse's own columns, with numbers that fit and numbers that do not, and a few bytes changed.
+fn columns() -> impl Strategy<Value = Vec<u8>> {
+    let wide = |bits: u32| (0..=bits).prop_flat_map(|b| 0..=(u64::MAX >> (63 - b)) >> 1);
+    let head = (
+        (0..5000u32, 0..2000u32, 0..200u32),
+        wide(36),
+        (wide(22), 0..1_100_000_000u32),
+        wide(22),
+    );
+    let words = (
+        "[QGIDCMFRPAUTX ]{1,2}",
+        "[A-Z]{0,4}",
+        wide(60),
+        wide(20),
+        "\\[[ -~]{0,16}\\]( 3)?",
+    );
+    let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..2);
+    (head, words, changes).prop_map(|(head, words, changes)| {
+        let ((major, minor, cpu), seq, (secs, ns), pid) = head;
+        let (act, rwbs, sector, n, tail) = words;
+        let text = format!(
+            "{major:3},{minor:<3} {cpu:2} {seq:8} {secs:5}.{ns:09} {pid:5} {act:>2} {rwbs:>3} {sector} + {n} {tail}"
+        );
+        let mut text = text.into_bytes();
+        for (at, byte) in changes {
+            let at = at.index(text.len());
+            text[at] = byte;
+        }
+        text
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(4096))]
 
     #[test]
+    fn what_is_read_by_columns_the_grammar_reads_alike(lines in prop::collection::vec(columns(), 1..4)) {
+        let mut recent = Default::default();
+        for line in lines {
+            if let Some(fields) = fast::line(&line, &mut recent) {
+                prop_assert_eq!(Parsed::Event(fields), grammar::line(&line));
+            }
+        }
+    }
+
+    #[test]
     fn what_the_fast_path_reads_the_grammar_reads_alike(line in near_lines()) {
-        if let Some(fields) = fast::line(&line) {
+        if let Some(fields) = fast::line(&line, &mut Default::default()) {
             prop_assert_eq!(Parsed::Event(fields), grammar::line(&line));
         }
     }
 
     #[test]
     fn no_bytes_make_it_panic(line in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = Blkparse.parse_line(&line, &mut LineCtx::default());
+        let _ = adapted(&line, &mut LineCtx::default());
         let _ = Blkparse.sniff(&line);
     }
 
@@ -388,9 +432,9 @@ proptest! {
         let at = at.index(line.len());
         line[at] = byte;
         line.truncate(cut.index(line.len()) + 1);
-        if let Some(fields) = fast::line(&line) {
+        if let Some(fields) = fast::line(&line, &mut Default::default()) {
             prop_assert_eq!(Parsed::Event(fields), grammar::line(&line));
         }
-        let _ = Blkparse.parse_line(&line, &mut LineCtx::default());
+        let _ = adapted(&line, &mut LineCtx::default());
     }
 }
