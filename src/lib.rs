@@ -10,6 +10,7 @@
 
 pub mod cli;
 pub mod commands;
+pub mod diagnose;
 pub mod error;
 pub mod event;
 pub mod format;

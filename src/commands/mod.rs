@@ -5,6 +5,7 @@ mod bios;
 mod check;
 mod convert;
 mod events;
+mod explain;
 mod filter;
 mod generate;
 mod open;
@@ -20,12 +21,14 @@ pub use bios::bios;
 pub use check::check;
 pub use convert::{convert, targets};
 pub use events::events;
+pub use explain::{Explained, explain, explained};
 pub use generate::{GenerateOpts, Page, generate, recorder};
 pub use output::complain;
 pub use requests::requests;
 pub use stats::stats;
 
 // What `cli` needs to name, so that it imports nothing but this module.
+pub use crate::diagnose::Question;
 pub use crate::event::{DevId, Op, Rwbs};
 pub use crate::metrics::{Filter, Key};
 
@@ -173,6 +176,19 @@ pub struct StatsOpts {
     pub every: Option<Nanos>,
     /// `--btt`.
     pub btt: bool,
+    /// Output.
+    pub output: OutputOpts,
+}
+
+/// Options of `explain`.
+#[derive(Clone, Debug, Default)]
+pub struct ExplainOpts {
+    /// Input.
+    pub input: InputOpts,
+    /// Part of the trace.
+    pub window: Window,
+    /// `--why`; empty: all questions.
+    pub why: Vec<Question>,
     /// Output.
     pub output: OutputOpts,
 }

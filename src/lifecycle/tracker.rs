@@ -35,6 +35,7 @@ pub struct Tracker {
 }
 
 /// What the tracker knows at the end.
+#[derive(Clone, Debug)]
 pub struct TrackerReport {
     /// Devices, ascending.
     pub devices: Vec<DeviceSummary>,

@@ -6,6 +6,7 @@ mod check;
 pub mod csv;
 mod device;
 mod device_lines;
+mod explain;
 pub mod json;
 mod queue;
 mod remedy;
@@ -17,6 +18,7 @@ mod style;
 mod table;
 
 pub use check::check_text;
+pub use explain::explain_text;
 pub use queue::QueueRow;
 pub use remedy::Remedy;
 pub use stats::stats_text;

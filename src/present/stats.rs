@@ -51,7 +51,7 @@ fn end_ns(r: &StatsReport) -> i64 {
     r.start_ns.unwrap_or(0).saturating_add(span)
 }
 
-fn head(r: &StatsReport, view: &View, out: &mut String) {
+pub(super) fn head(r: &StatsReport, view: &View, out: &mut String) {
     let style = &view.style;
     let devices = if r.devices.len() == 1 {
         "1 device".to_string()

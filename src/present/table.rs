@@ -15,6 +15,11 @@ pub fn width(s: &str) -> usize {
     s.width()
 }
 
+/// The text with what would act on a terminal made visible.
+pub fn tame(s: &str) -> String {
+    s.chars().map(|c| if steers(c) { '·' } else { c }).collect()
+}
+
 /// Whether a character would act on a terminal: controls, and those that turn the direction of text around.
 pub fn steers(c: char) -> bool {
     let turns =
@@ -24,7 +29,7 @@ pub fn steers(c: char) -> bool {
 
 /// At most `max` columns of `s`, ending in `…` if cut. Characters that steer a terminal become `·`.
 pub fn cut(s: &str, max: usize) -> String {
-    let clean: String = s.chars().map(|c| if steers(c) { '·' } else { c }).collect();
+    let clean = tame(s);
     if width(&clean) <= max {
         return clean;
     }

@@ -11,6 +11,7 @@ mod docs;
 mod golden;
 mod hard_cases;
 mod hostile;
+mod labels;
 mod laws;
 mod load;
 mod mutations;

@@ -1,0 +1,180 @@
+//! `explain` against recordings whose cause is known because it was set up: what must be found, what must not, what must
+//! come first; and how far each threshold can move before an answer changes.
+
+use super::corpus::corpus;
+use super::support::Differences;
+use blkan::commands::{self, ExplainOpts, InputOpts, OutputOpts};
+use blkan::diagnose::{Explanation, Levels, rules};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+fn explained(path: &Path, levels: Levels) -> Explanation {
+    let o = ExplainOpts {
+        input: InputOpts {
+            traces: vec![path.to_path_buf()],
+            threads: 1,
+            ..InputOpts::default()
+        },
+        output: OutputOpts {
+            quiet: true,
+            ..OutputOpts::default()
+        },
+        ..ExplainOpts::default()
+    };
+    match commands::explained(&o, levels) {
+        Ok(e) => e.explanation,
+        Err(e) => panic!("{}: {e}", path.display()),
+    }
+}
+
+/// Ids found on a question, the one that explains most first.
+fn found(e: &Explanation, question: &str) -> Vec<String> {
+    let answers = e.questions.iter();
+    let of_it = answers.filter(|a| a.question.name() == question);
+    of_it
+        .flat_map(|a| a.findings.iter().map(|f| f.to_string()))
+        .collect()
+}
+
+fn names(v: &Value, key: &str) -> Vec<String> {
+    let list = v[key].as_array().cloned().unwrap_or_default();
+    list.iter()
+        .filter_map(|x| x.as_str().map(str::to_string))
+        .collect()
+}
+
+/// What a label says that the answer does not keep.
+fn broken(label: &Value, got: &[String]) -> Vec<String> {
+    let mut out = Vec::new();
+    if let Some(top) = label["top"].as_str()
+        && got.first().map(String::as_str) != Some(top)
+    {
+        out.push(format!("top is not {top}"));
+    }
+    for must in names(label, "must") {
+        if !got.contains(&must) {
+            out.push(format!("{must} is missing"));
+        }
+    }
+    for not in names(label, "absent") {
+        if got.contains(&not) {
+            out.push(format!("{not} was given"));
+        }
+    }
+    let any = names(label, "any_of");
+    if !any.is_empty() && !any.iter().any(|a| got.contains(a)) {
+        out.push(format!("none of {any:?}"));
+    }
+    out
+}
+
+/// Labels by trace and question, and all recordings.
+fn labelled() -> Option<(Value, BTreeMap<String, PathBuf>)> {
+    let lab = corpus("lab")?;
+    let text = std::fs::read_to_string(lab.join("labels.json")).expect("labels");
+    let labels = serde_json::from_str(&text).expect("JSON");
+    let mut traces = BTreeMap::new();
+    for dir in std::fs::read_dir(&lab).expect("lab").flatten() {
+        let text = dir.path().join("blkparse.txt.gz");
+        if text.is_file() && dir.file_name() != "big" {
+            traces.insert(dir.file_name().to_string_lossy().into_owned(), text);
+        }
+    }
+    Some((labels, traces))
+}
+
+#[test]
+fn labelled_recordings_get_their_labels() {
+    let Some((labels, traces)) = labelled() else {
+        return;
+    };
+    let mut d = Differences::default();
+    let mut right: BTreeMap<String, [u32; 2]> = BTreeMap::new();
+    for (name, path) in &traces {
+        let e = explained(path, Levels::default());
+        for a in &e.questions {
+            let question = a.question.name();
+            let label = &labels[name][question];
+            let got = found(&e, question);
+            let mark = match (label.is_object(), broken(label, &got).is_empty()) {
+                (false, _) => "unlabelled",
+                (true, true) => "ok",
+                (true, false) => "WRONG",
+            };
+            println!("{name:24} {question:9} {mark:10} {}", got.join(" "));
+            for wrong in broken(label, &got) {
+                d.check(false, || {
+                    format!("{name} {question}: {wrong}; given {got:?}")
+                });
+            }
+            for must in names(label, "must")
+                .iter()
+                .chain(label["top"].as_str().map(str::to_string).iter())
+            {
+                right.entry(must.clone()).or_default()[usize::from(!got.contains(must))] += 1;
+            }
+        }
+    }
+    println!("\n{:24} {:>6} {:>6}", "cause", "found", "missed");
+    for (id, [yes, no]) in right {
+        println!("{id:24} {yes:>6} {no:>6}");
+    }
+    d.done();
+}
+
+#[test]
+fn thresholds_can_move_by_a_fifth() {
+    let Some((labels, traces)) = labelled() else {
+        return;
+    };
+    let labelled: Vec<(&String, &PathBuf)> = traces
+        .iter()
+        .filter(|(name, _)| labels[name.as_str()].is_object())
+        .collect();
+    let before: Vec<Explanation> = labelled
+        .iter()
+        .map(|(_, path)| explained(path, Levels::default()))
+        .collect();
+    let mut d = Differences::default();
+    for rule in rules() {
+        for t in rule.thresholds {
+            for factor in [0.8, 1.2] {
+                let mut changed = Vec::new();
+                for ((name, path), was) in labelled.iter().zip(&before) {
+                    let is = explained(path, Levels::moved(rule.id, t.name, factor));
+                    let questions = labels[name.as_str()].as_object().expect("object");
+                    for (q, label) in questions {
+                        let top = |e| found(e, q).first().cloned();
+                        if top(&is) != top(was) || !broken(label, &found(&is, q)).is_empty() {
+                            changed.push(format!("{name} {q}"));
+                        }
+                    }
+                }
+                println!(
+                    "{:22} {:20} × {factor}: {} changed",
+                    rule.id,
+                    t.name,
+                    changed.len()
+                );
+                d.check(changed.is_empty(), || {
+                    format!("{} {} × {factor}: {changed:?}", rule.id, t.name)
+                });
+            }
+        }
+    }
+    d.done();
+}
+
+#[test]
+fn every_threshold_is_used_by_its_name_and_has_a_reason() {
+    let mut ids = std::collections::BTreeSet::new();
+    for rule in rules() {
+        assert!(ids.insert(rule.id), "{} twice", rule.id);
+        assert!(!rule.about.is_empty());
+        for t in rule.thresholds {
+            assert!(t.reason.len() > 20, "{} {}: why?", rule.id, t.name);
+            assert!(Levels::default().of(rule, t.name) == t.value);
+        }
+    }
+}
