@@ -18,38 +18,44 @@ use std::collections::BTreeMap;
 /// The numbers and the probes, fed together.
 struct Both {
     collector: Collector,
-    diagnoser: Diagnoser,
+    /// One for each set of thresholds.
+    diagnosers: Vec<Diagnoser>,
 }
 
 impl Sink for Both {
     fn event(&mut self, ev: &BlockEvent) {
         self.collector.event(ev);
-        self.diagnoser.event(ev);
+        each(&mut self.diagnosers, |d| d.event(ev));
     }
     fn bio(&mut self, bio: &Bio) {
         self.collector.bio(bio);
-        self.diagnoser.bio(bio);
+        each(&mut self.diagnosers, |d| d.bio(bio));
     }
     fn request(&mut self, rq: &Request) {
         self.collector.request(rq);
-        self.diagnoser.request(rq);
+        each(&mut self.diagnosers, |d| d.request(rq));
     }
     fn issue(&mut self, rq: &Request, ev: &BlockEvent) {
         self.collector.issue(rq, ev);
-        self.diagnoser.issue(rq, ev);
+        each(&mut self.diagnosers, |d| d.issue(rq, ev));
     }
     fn merge(&mut self, m: &Merge) {
         self.collector.merge(m);
-        self.diagnoser.merge(m);
+        each(&mut self.diagnosers, |d| d.merge(m));
     }
     fn flush_step(&mut self, s: &FlushStep) {
         self.collector.flush_step(s);
-        self.diagnoser.flush_step(s);
+        each(&mut self.diagnosers, |d| d.flush_step(s));
     }
     fn depth(&mut self, dev: DevId, time: Nanos, depth: u32) {
         self.collector.depth(dev, time, depth);
-        self.diagnoser.depth(dev, time, depth);
+        each(&mut self.diagnosers, |d| d.depth(dev, time, depth));
     }
+}
+
+#[inline]
+fn each(all: &mut [Diagnoser], f: impl FnMut(&mut Diagnoser)) {
+    all.iter_mut().for_each(f);
 }
 
 impl Consumer for Both {
@@ -60,21 +66,21 @@ impl Consumer for Both {
 
 /// What a trace says of its causes, the numbers beside it, and how sound the trace is.
 pub struct Explained {
-    /// The findings.
-    pub explanation: Explanation,
+    /// The findings, for each set of thresholds.
+    pub explanations: Vec<Explanation>,
     /// The numbers they rest on.
     pub stats: StatsReport,
     finished: Finished,
 }
 
-/// Reads the trace and judges it by these thresholds.
+/// Reads the trace once and judges it by each of these sets of thresholds.
 ///
 /// # Errors
 /// Unreadable input.
-pub fn explained(o: &ExplainOpts, levels: Levels) -> Result<Explained> {
+pub fn explained(o: &ExplainOpts, levels: Vec<Levels>) -> Result<Explained> {
     let mut both = Both {
         collector: Collector::new(CollectorOptions::default()),
-        diagnoser: Diagnoser::new(levels),
+        diagnosers: levels.into_iter().map(Diagnoser::new).collect(),
     };
     let f = session::run(&o.input, &o.window, &o.output, &mut both)?;
     let queue = queues(&f.queue);
@@ -92,9 +98,10 @@ pub fn explained(o: &ExplainOpts, levels: Levels) -> Result<Explained> {
         stats: &stats,
         queue: &queue,
     };
-    let explanation = both.diagnoser.finish(&o.why, &known);
+    let judged = both.diagnosers.into_iter();
+    let explanations = judged.map(|d| d.finish(&o.why, &known)).collect();
     Ok(Explained {
-        explanation,
+        explanations,
         stats,
         finished: f,
     })
@@ -110,10 +117,13 @@ fn queues(told: &[QueueDevice]) -> BTreeMap<DevId, QueueInfo> {
 /// # Errors
 /// Unreadable input or output.
 pub fn explain(o: &ExplainOpts) -> Result<Done> {
-    let e = explained(o, Levels::default())?;
+    let e = explained(o, vec![Levels::default()])?;
+    let Some(explanation) = e.explanations.first() else {
+        return Ok(Done::Sound);
+    };
     warnings::warn(&e.finished, &o.output);
     let text = match o.output.rows {
-        Rows::Json => present::json::document(&e.explanation)?,
+        Rows::Json => present::json::document(explanation)?,
         _ => {
             let view = View {
                 style: Style::new(colored(&o.output)),
@@ -121,7 +131,7 @@ pub fn explain(o: &ExplainOpts) -> Result<Done> {
                 filtered: false,
                 remedy: remedy(&e.finished, &o.window),
             };
-            present::explain_text(&e.explanation, &e.stats, &view).into_bytes()
+            present::explain_text(explanation, &e.stats, &view).into_bytes()
         }
     };
     let mut out = Output::new(&o.output);
