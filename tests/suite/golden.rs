@@ -13,6 +13,8 @@ const OF_RECORDINGS: &[(&str, &[&str])] = &[
     ("stats.txt", &["stats"]),
     ("stats.json", &["stats", "--json"]),
     ("check.txt", &["check"]),
+    ("explain.txt", &["explain", "-v"]),
+    ("explain.json", &["explain", "--json"]),
 ];
 const OF_HARD_CASES: &[(&str, &[&str])] = &[
     ("stats.txt", &["stats"]),

@@ -181,3 +181,20 @@ fn every_threshold_is_used_by_its_name_and_has_a_reason() {
         }
     }
 }
+
+#[test]
+fn every_rule_has_its_part_of_the_docs() {
+    let docs = super::support::root().join("docs/diagnosis");
+    let mut d = Differences::default();
+    for rule in rules() {
+        let name = format!("{}.md", rule.question.name());
+        let page = std::fs::read_to_string(docs.join(&name)).unwrap_or_default();
+        let heading = page
+            .lines()
+            .any(|l| l.starts_with('#') && l.contains(rule.id));
+        d.check(heading, || {
+            format!("docs/diagnosis/{name} has no part on {}", rule.id)
+        });
+    }
+    d.done();
+}
