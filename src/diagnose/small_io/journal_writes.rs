@@ -1,7 +1,7 @@
 //! A filesystem's journal and metadata.
 
 use super::super::rule::{Levels, Rule, Threshold};
-use super::super::{Evidence, Facts, Finding, Question};
+use super::super::{Evidence, Example, Facts, Finding, Question};
 use super::say::{self, OfDevice, count, part, percent};
 use super::tally::Tally;
 use crate::event::{CommId, Letters};
@@ -38,8 +38,7 @@ fn of_journal(f: &Facts<'_>, comm: CommId) -> bool {
 
 /// By letters, and what a journal's thread writes without them.
 fn of(f: &Facts<'_>, comm: CommId, t: &Tally) -> u64 {
-    let more = if of_journal(f, comm) { t.other_writes.n } else { 0 };
-    t.journal.n + more
+    t.journal.n + journal_threads_writes(f, comm, t)
 }
 
 fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
@@ -59,12 +58,6 @@ fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let mut by: Vec<(CommId, u64)> = d.tallies.iter().map(|(c, t)| (*c, of(f, *c, t))).collect();
     by.retain(|t| t.1 > 0);
     by.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
-    let marked = d.sum(|t| t.journal.n);
-    let mut shown = d.samples(|t| &t.journal.samples);
-    if shown.is_empty() {
-        let threads = d.tallies.iter().filter(|t| of_journal(f, t.0));
-        shown = threads.flat_map(|t| t.1.other_writes.samples.all().iter().copied()).collect();
-    }
     Some(Finding {
         id: RULE.id,
         question: RULE.question,
@@ -81,22 +74,7 @@ fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
             Letters::All => 0.9,
             _ => 0.5,
         },
-        evidence: vec![
-            Evidence::number(
-                "marked",
-                marked as f64,
-                format!(
-                    "{} ({}) carry the letter M, or are writes between two flushes",
-                    count(marked),
-                    percent(marked, small)
-                ),
-            ),
-            Evidence::number(
-                "by_threads",
-                (sum(d) - marked) as f64,
-                format!("{} more come from a journal's own thread", count(sum(d) - marked)),
-            ),
-        ],
+        evidence: evidence(d, sum(d)),
         doubt: "writes without M by ordinary tasks would speak against it: those are not counted here. O_DSYNC of a \
                 program has FUA but no M"
             .to_string(),
@@ -106,11 +84,51 @@ fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
                 .to_string(),
             format!("blkan bios --dev {} --rwbs WSM TRACE", d.dev),
         ],
-        examples: shown.iter().take(4).map(|s| s.example(&f.meta.comms)).collect(),
+        examples: examples(f, d),
     })
+}
+
+fn evidence(d: &OfDevice<'_>, n: u64) -> Vec<Evidence> {
+    let small = d.sum(|t| t.small);
+    let marked = d.sum(|t| t.journal.n);
+    vec![
+        Evidence::number(
+            "marked",
+            marked as f64,
+            format!(
+                "{} ({}) carry the letter M, or are writes between two flushes",
+                count(marked),
+                percent(marked, small)
+            ),
+        ),
+        Evidence::number(
+            "by_threads",
+            (n - marked) as f64,
+            format!(
+                "{} more come from a journal's own thread",
+                count(n - marked)
+            ),
+        ),
+    ]
+}
+
+fn examples(f: &Facts<'_>, d: &OfDevice<'_>) -> Vec<Example> {
+    let mut shown = d.samples(|t| &t.journal.samples);
+    if shown.is_empty() {
+        let threads = d.tallies.iter().filter(|t| of_journal(f, t.0));
+        shown = threads
+            .flat_map(|t| t.1.other_writes.samples.all().iter().copied())
+            .collect();
+    }
+    let first = shown.iter().take(4);
+    first.map(|s| s.example(&f.meta.comms)).collect()
 }
 
 /// What the rule on small sources leaves to this one.
 pub(super) fn journal_threads_writes(f: &Facts<'_>, comm: CommId, t: &Tally) -> u64 {
-    if of_journal(f, comm) { t.other_writes.n } else { 0 }
+    if of_journal(f, comm) {
+        t.other_writes.n
+    } else {
+        0
+    }
 }

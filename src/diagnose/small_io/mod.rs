@@ -17,12 +17,14 @@ mod split_by_limit;
 mod tally;
 mod task;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 
 use super::rule::{Levels, Rule};
 use super::{Facts, Problem};
 use crate::event::{Action, BlockEvent, CommId, DevId, NO_PID, NO_SECTOR, Op};
-use crate::lifecycle::{Merge, MergeKind, Sink};
+use crate::lifecycle::{Bio, BioFate, Merge, MergeKind, Sink};
 use recent::Recent;
 use tally::{Plugs, Sums, Tally};
 use task::{Limits, Task};
@@ -97,7 +99,8 @@ impl Probe {
         }
         t.queue(ev, &self.recent, &mut self.sums, &self.limits);
         let range = (ev.sector, ev.end());
-        self.recent.add(ev.dev, ev.rwbs.op(), range, ev.pid, ev.time);
+        self.recent
+            .add(ev.dev, ev.rwbs.op(), range, ev.pid, ev.time);
     }
 }
 
@@ -147,7 +150,7 @@ impl Sink for Probe {
             }
             Action::Plug => {
                 if let Some(t) = known(&mut self.tasks, ev.pid) {
-                    t.plug(&mut self.sums);
+                    t.plug(ev, &mut self.sums);
                 }
             }
             Action::Unplug | Action::UnplugTimer => {
@@ -155,12 +158,18 @@ impl Sink for Probe {
                     t.unplug();
                 }
             }
-            Action::Issue => {
+            Action::Insert | Action::Issue => {
                 if let Some(t) = known(&mut self.tasks, ev.pid) {
                     t.issue(ev);
                 }
             }
             _ => {}
+        }
+    }
+
+    fn bio(&mut self, b: &Bio) {
+        if b.fate == BioFate::EndedAlone(-11) {
+            self.sums.plugs(b.dev).retried += 1;
         }
     }
 

@@ -61,7 +61,7 @@ fn claim(f: &Facts<'_>, m: &Missed<'_>, told: bool) -> String {
         "{} bios to {} touch a request that their own plug holds, and not one of {} was merged: {why}.",
         count(m.plugs.decided),
         say::device(f, m.d.dev),
-        count(m.plugs.bios)
+        count(m.plugs.small)
     )
 }
 
@@ -75,10 +75,10 @@ fn evidence(m: &Missed<'_>, told: bool) -> Vec<Evidence> {
         ),
         Evidence::number(
             "would_merge_share",
-            part(best, m.plugs.bios),
+            part(best, m.plugs.small),
             format!(
                 "a plug that merges would have joined {} of the bios",
-                say::percent(best, m.plugs.bios)
+                say::percent(best, m.plugs.small)
             ),
         ),
     ];

@@ -45,8 +45,22 @@ pub(super) struct Missed<'a> {
 }
 
 /// Bios that touched a request in their plug and got their own, less the requests that were merged whole later.
-pub(super) fn missed<'a>(f: &Facts<'_>, d: &'a OfDevice<'a>, levels: &Levels) -> Option<Missed<'a>> {
+pub(super) fn missed<'a>(
+    f: &Facts<'_>,
+    d: &'a OfDevice<'a>,
+    levels: &Levels,
+) -> Option<Missed<'a>> {
     let plugs = d.plugs?;
+    // Without any sign of where plugs end, two bios in one plug cannot be told from two in a row.
+    let seen = [
+        Action::Plug,
+        Action::Unplug,
+        Action::UnplugTimer,
+        Action::Issue,
+    ];
+    if !seen.iter().any(|a| f.tracker.coverage.has(*a)) {
+        return None;
+    }
     let missed = (plugs.decided - plugs.decided_merged).saturating_sub(plugs.absorbed);
     let at = |name| levels.of(&RULE, name);
     let enough = missed as f64 >= at("missed")
@@ -82,16 +96,17 @@ fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         return None;
     }
     let rest: Vec<_> = all.iter().skip(1).map(|m| m.d.dev).collect();
-    let pattern = pattern(m.plugs, levels);
+    // What no known plug would do has another reason: cgroups, priorities, limits.
+    let pattern = pattern(m.plugs, levels)?;
     let shown = m.plugs.missed.all().iter();
     Some(Finding {
         id: RULE.id,
         question: RULE.question,
-        claim: claim(f, m, pattern.as_ref()) + &say::others(f, &rest),
+        claim: claim(f, m, &pattern) + &say::others(f, &rest),
         share,
-        confidence: confidence(f, pattern.as_ref()),
-        evidence: evidence(m, pattern.as_ref()),
-        doubt: doubt(pattern.as_ref()),
+        confidence: confidence(f, &pattern),
+        evidence: evidence(m, &pattern),
+        doubt: DOUBT.to_string(),
         r#try: tries(),
         examples: shown.map(|s| s.example(&f.meta.comms)).collect(),
     })
@@ -127,43 +142,48 @@ fn best(p: &Plugs) -> (Policy, u64) {
         Policy::Oldest,
         Policy::Scan,
     ];
-    let most = order.iter().map(|o| p.would[*o as usize]).max().unwrap_or(0);
+    let most = order
+        .iter()
+        .map(|o| p.would[*o as usize])
+        .max()
+        .unwrap_or(0);
     let near = |o: &&Policy| p.would[**o as usize] as f64 >= 0.99 * most as f64;
     let chosen = *order.iter().find(near).unwrap_or(&Policy::Scan);
     (chosen, p.would[chosen as usize])
 }
 
-fn claim(f: &Facts<'_>, m: &Missed<'_>, pattern: Option<&Pattern>) -> String {
+fn claim(f: &Facts<'_>, m: &Missed<'_>, pattern: &Pattern) -> String {
     let p = m.plugs;
     let (policy, would) = best(p);
-    let what = match pattern {
-        Some(x) => format!("the pattern of {}", x.policy.words()),
-        None => "the pattern of no plug that blkan knows".to_string(),
-    };
     format!(
-        "Only {} of the {} bios to {} that touch a request in their own plug were merged with it ({}): {what}. Another \
-         order ({}) would have merged {} of all bios; {} were.",
+        "Only {} of the pairs to {} were merged ({} of {} small bios that touch a request in their own plug): the pattern \
+         of {}. Another order ({}) would have merged {} of the {}; {} were.",
+        percent(p.decided_merged, p.decided),
+        say::device(f, m.d.dev),
         count(p.decided_merged),
         count(p.decided),
-        say::device(f, m.d.dev),
-        percent(p.decided_merged, p.decided),
+        pattern.policy.words(),
         policy.name(),
-        percent(would, p.bios),
-        percent(p.merged, p.bios)
+        percent(would, p.small),
+        if p.small == p.bios {
+            "bios"
+        } else {
+            "small bios"
+        },
+        percent(p.small_merged, p.small)
     )
 }
 
-fn confidence(f: &Facts<'_>, pattern: Option<&Pattern>) -> f64 {
+fn confidence(f: &Facts<'_>, pattern: &Pattern) -> f64 {
     let plugs = f.tracker.coverage.has(Action::Plug) || f.tracker.coverage.has(Action::Unplug);
-    match (pattern, plugs) {
-        (Some(_), true) => 0.93,
-        (Some(_), false) => 0.6,
-        (None, true) => 0.5,
-        (None, false) => 0.35,
+    match (plugs, pattern.alike.is_empty()) {
+        (true, true) => 0.93,
+        (true, false) => 0.85,
+        (false, _) => 0.6,
     }
 }
 
-fn evidence(m: &Missed<'_>, pattern: Option<&Pattern>) -> Vec<Evidence> {
+fn evidence(m: &Missed<'_>, pattern: &Pattern) -> Vec<Evidence> {
     let p = m.plugs;
     let mut out = vec![Evidence::number(
         "touching",
@@ -175,31 +195,30 @@ fn evidence(m: &Missed<'_>, pattern: Option<&Pattern>) -> Vec<Evidence> {
             count(p.decided - p.decided_merged)
         ),
     )];
-    let said = |k: usize| format!("{} {}", Policy::ALL[k].name(), percent(p.would[k], p.bios));
+    let said = |k: usize| format!("{} {}", Policy::ALL[k].name(), percent(p.would[k], p.small));
     let all: Vec<String> = (0..Policy::ALL.len()).map(said).collect();
     out.push(Evidence::said(
         "would_merge",
-        format!("each plug policy would have merged, of all bios: {}", all.join(", ")),
+        format!(
+            "each plug policy would have merged, of the small bios: {}",
+            all.join(", ")
+        ),
     ));
-    if let Some(x) = pattern {
-        let alike = match x.alike.as_slice() {
-            [] => String::new(),
-            a => {
-                let names: Vec<&str> = a.iter().map(|p| p.name()).collect();
-                format!("; {} would decide the same here", names.join(", "))
-            }
-        };
-        out.push(Evidence::number(
-            "agreement",
-            part(x.agrees, p.decided),
-            format!(
-                "{} ({}) decides as the trace does in {} of the cases{alike}",
-                x.policy.name(),
-                x.policy.kernels(),
-                percent(x.agrees, p.decided)
-            ),
-        ));
-    }
+    let names: Vec<&str> = pattern.alike.iter().map(|p| p.name()).collect();
+    let alike = match names.len() {
+        0 => String::new(),
+        _ => format!("; {} would decide the same here", names.join(", ")),
+    };
+    out.push(Evidence::number(
+        "agreement",
+        part(pattern.agrees, p.decided),
+        format!(
+            "{} ({}) decides as the trace does in {} of the cases{alike}",
+            pattern.policy.name(),
+            pattern.policy.kernels(),
+            percent(pattern.agrees, p.decided)
+        ),
+    ));
     let cost = |k: usize| p.tests[k] as f64 / p.bios.max(1) as f64;
     out.push(Evidence::number(
         "scan_tests_per_bio",
@@ -213,13 +232,8 @@ fn evidence(m: &Missed<'_>, pattern: Option<&Pattern>) -> Vec<Evidence> {
     out
 }
 
-fn doubt(pattern: Option<&Pattern>) -> String {
-    let hidden = "different cgroups, priorities or write hints also part bios that touch, and no trace shows them";
-    match pattern {
-        Some(_) => format!("{hidden}; they would not follow the order of the plug as this does"),
-        None => hidden.to_string(),
-    }
-}
+const DOUBT: &str = "different cgroups, priorities or write hints also part bios that touch, and no trace shows them; but \
+                     they would not follow the order of the plug as this does";
 
 fn tries() -> Vec<String> {
     vec![

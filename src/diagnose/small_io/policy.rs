@@ -155,9 +155,7 @@ impl Plug {
         match p {
             Policy::None => (None, 0),
             Policy::Newest => of_q(newest_fits),
-            Policy::NewestOfQueue => {
-                of_q(self.list.iter().rposition(|r| r.dev == new.dev))
-            }
+            Policy::NewestOfQueue => of_q(self.list.iter().rposition(|r| r.dev == new.dev)),
             Policy::Oldest => of_q(oldest()),
             Policy::TailElseOldest if newest_fits.is_some() => of_q(newest_fits),
             Policy::TailElseOldest => of_q(oldest()),
@@ -190,7 +188,11 @@ impl Plug {
             _ => 2 * HELD,
         };
         let first = matches!(p, Policy::Oldest | Policy::TailElseOldest);
-        let looked_at = if first { self.list.first() } else { self.list.last() };
+        let looked_at = if first {
+            self.list.first()
+        } else {
+            self.list.last()
+        };
         let long = own_limits && looked_at.is_some_and(|r| r.end - r.start >= LONG);
         if self.list.len() >= limit || long {
             self.list.clear();
@@ -231,7 +233,9 @@ mod tests {
 
     #[test]
     fn scattered_pairs_merge_by_all_that_look_at_the_newest() {
-        let bios: Vec<(u32, u64)> = (0..64).flat_map(|p| [(0, p * 800), (0, p * 800 + 4)]).collect();
+        let bios: Vec<(u32, u64)> = (0..64)
+            .flat_map(|p| [(0, p * 800), (0, p * 800 + 4)])
+            .collect();
         let n = |p| merges(p, &bios);
         assert_eq!(n(Policy::Scan), 64);
         assert_eq!(n(Policy::Newest), 64);
@@ -261,7 +265,10 @@ mod tests {
         assert_eq!(plug.search(Policy::Scan, &range(0, 9000)), (None, 5));
         assert_eq!(plug.search(Policy::Scan, &range(0, 304)), (Some(3), 2));
         assert_eq!(plug.search(Policy::Newest, &range(0, 304)), (None, 1));
-        let cut = Range { closed: true, ..range(0, 404) };
+        let cut = Range {
+            closed: true,
+            ..range(0, 404)
+        };
         assert_eq!(plug.search(Policy::Newest, &cut), (None, 1));
     }
 }

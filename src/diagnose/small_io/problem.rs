@@ -61,7 +61,10 @@ fn sentence(f: &Facts<'_>, d: &OfDevice<'_>, piece: f64) -> String {
         text.push_str(&format!(", sent by {}", say::tasks(f, &by)));
     }
     let mean = d.sum(|t| t.bytes) as f64 / bios.max(1) as f64;
-    text.push_str(&format!(". Size by level: {} a bio", crate::units::human_bytes(mean)));
+    text.push_str(&format!(
+        ". Size by level: {} a bio",
+        crate::units::human_bytes(mean)
+    ));
     if cut > 0 {
         text.push_str(&format!(
             ", {} bios cut into {} pieces",
@@ -69,17 +72,46 @@ fn sentence(f: &Facts<'_>, d: &OfDevice<'_>, piece: f64) -> String {
             count(cut)
         ));
     }
-    if let Some((merged, of)) = d.plugs.map(|p| (p.merged, p.bios)).filter(|p| p.1 > 0) {
-        text.push_str(&format!(", {} merged", percent(merged, of)));
-    }
-    match say::report(f, d.dev).and_then(issued) {
-        Some(mean) => text.push_str(&format!(
-            ", {} a request when issued.",
-            crate::units::human_bytes(mean)
-        )),
-        None => text.push_str("; its requests are not in the trace."),
+    text.push_str(&requests(f, d));
+    if let Some(n) = d.plugs.map(|p| p.retried).filter(|n| *n > 0) {
+        let said = " {} of the bios did not wait for a request (NOWAIT) and were queued again.";
+        text.push_str(&said.replace("{}", &count(n)));
     }
     text
+}
+
+/// What merging makes of the bios, and what is sent to the driver.
+fn requests(f: &Facts<'_>, d: &OfDevice<'_>) -> String {
+    let Some(r) = say::report(f, d.dev) else {
+        return ".".to_string();
+    };
+    if r.kind == "bio" {
+        return "; the requests are made by the devices below it.".to_string();
+    }
+    let merged = match r.merge.share {
+        Some(share) => format!(
+            ", {} merged",
+            percent((share * 1e6).round() as u64, 1_000_000)
+        ),
+        None => String::new(),
+    };
+    let (mut small, mut all) = (0, 0);
+    for (bytes, n) in sizes(r).flat_map(|s| &s.histogram) {
+        all += n;
+        small += if (*bytes as f64) < f.small_io.small {
+            *n
+        } else {
+            0
+        };
+    }
+    match issued(r) {
+        Some(mean) => format!(
+            "{merged}, {} a request when issued ({} of the issues small).",
+            crate::units::human_bytes(mean),
+            percent(small, all)
+        ),
+        None => format!("{merged}; no issue is in the trace."),
+    }
 }
 
 /// Mean size at D of reads and writes.
@@ -105,7 +137,10 @@ fn numbers(f: &Facts<'_>, d: &OfDevice<'_>, piece: f64) -> BTreeMap<&'static str
     n.insert("bios", bios as f64);
     n.insert("small_bios", small as f64);
     n.insert("small_share", say::part(small, bios));
-    n.insert("bio_bytes_mean", d.sum(|t| t.bytes) as f64 / bios.max(1) as f64);
+    n.insert(
+        "bio_bytes_mean",
+        d.sum(|t| t.bytes) as f64 / bios.max(1) as f64,
+    );
     n.insert("cut_bios", d.sum(|t| t.cut) as f64);
     n.insert("pieces", d.small_pieces(piece) as f64);
     if let Some(mean) = say::report(f, d.dev).and_then(issued) {
@@ -115,9 +150,10 @@ fn numbers(f: &Facts<'_>, d: &OfDevice<'_>, piece: f64) -> BTreeMap<&'static str
         return n;
     };
     n.insert("merged_share", say::part(p.merged, p.bios));
+    let of_small = |v: u64| say::part(v, p.small);
     for (k, policy) in Policy::ALL.into_iter().enumerate() {
         let of_bios = |v: u64| v as f64 / p.bios as f64;
-        n.insert(merge_name(policy), of_bios(p.would[k]));
+        n.insert(merge_name(policy), of_small(p.would[k]));
         n.insert(test_name(policy), of_bios(p.tests[k]));
     }
     n
@@ -159,14 +195,21 @@ fn without_bios(f: &Facts<'_>) -> Problem {
         let (mut small, mut all) = (0, 0);
         for (bytes, n) in sizes(d).flat_map(|s| &s.histogram) {
             all += n;
-            small += if (*bytes as f64) < f.small_io.small { *n } else { 0 };
+            small += if (*bytes as f64) < f.small_io.small {
+                *n
+            } else {
+                0
+            };
         }
         if all > 0 && best.is_none_or(|b| small > b.0) {
             best = Some((small, all, d));
         }
     }
     let Some((small, all, d)) = best else {
-        return (format!("No reads or writes to judge: {why}."), BTreeMap::new());
+        return (
+            format!("No reads or writes to judge: {why}."),
+            BTreeMap::new(),
+        );
     };
     let text = format!(
         "{} of {} issues to {} ({}) are smaller than {}; {why}, {lost}.",

@@ -65,9 +65,8 @@ impl Recent {
 
     /// The bio that ends where this one starts, else the one that starts where it ends.
     pub fn neighbour(&self, dev: DevId, op: Op, range: (u64, u64)) -> Option<Queued> {
-        let fits = |q: Option<Queued>, edge| {
-            q.filter(|q| q.dev == dev && q.op == op && q.edge == edge)
-        };
+        let fits =
+            |q: Option<Queued>, edge| q.filter(|q| q.dev == dev && q.op == op && q.edge == edge);
         let before = fits(self.ends[place(dev, range.0)], range.0);
         before.or_else(|| fits(self.starts[place(dev, range.1)], range.1))
     }

@@ -74,10 +74,7 @@ fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
 /// The classes, and what each says.
 fn classes(d: &OfDevice<'_>) -> [(u64, &'static str); 3] {
     [
-        (
-            d.sum(|t| t.scattered.n),
-            "touch nothing in flight",
-        ),
+        (d.sum(|t| t.scattered.n), "touch nothing in flight"),
         (
             d.sum(|t| t.one_by_one.n),
             "were queued after the task's bio before had completed",
@@ -148,7 +145,10 @@ fn tries(d: &OfDevice<'_>) -> Vec<String> {
                 .to_string(),
         );
     } else {
-        out.push("larger requests in the program (its block size), or buffered I/O in place of direct".to_string());
+        out.push(
+            "larger requests in the program (its block size), or buffered I/O in place of direct"
+                .to_string(),
+        );
     }
     out.push(format!("blkan bios --dev {} TRACE", d.dev));
     out

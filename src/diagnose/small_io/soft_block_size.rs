@@ -14,9 +14,9 @@ pub(in crate::diagnose) static RULE: Rule = Rule {
     thresholds: &[
         Threshold {
             name: "gap_us",
-            value: 1000.0,
-            reason: "the parts of a page are queued in one loop (block_write_full_folio), microseconds apart; \
-                     a traced, emulated machine takes up to 250, a program that writes twice waits for the disk",
+            value: 4000.0,
+            reason: "the parts of a page are queued in one loop (block_write_full_folio), microseconds apart; a task that \
+                     is preempted there comes back within a slice of the scheduler, some milliseconds",
         },
         Threshold {
             name: "parts",
@@ -160,7 +160,10 @@ fn evidence(f: &Facts<'_>, x: &Found<'_>) -> Vec<Evidence> {
         ),
         Evidence::said(
             "tasks",
-            format!("sent by {}", say::tasks(f, &x.d.by_task(|t| t.parts.iter().sum()))),
+            format!(
+                "sent by {}",
+                say::tasks(f, &x.d.by_task(|t| t.parts.iter().sum()))
+            ),
         ),
     ];
     if let Some(c) = x.capacity {
@@ -183,7 +186,10 @@ fn evidence(f: &Facts<'_>, x: &Found<'_>) -> Vec<Evidence> {
         out.push(Evidence::number(
             "merged_share",
             part(p.merged, p.bios),
-            format!("{} of the bios were merged: {said}", percent(p.merged, p.bios)),
+            format!(
+                "{} of the bios were merged: {said}",
+                percent(p.merged, p.bios)
+            ),
         ));
     }
     out

@@ -68,7 +68,11 @@ fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         question: RULE.question,
         claim: claim(f, c) + &say::others(f, &rest),
         share,
-        confidence: if part(c.at_limit, c.told) >= 0.5 { 0.95 } else { 0.75 },
+        confidence: if part(c.at_limit, c.told) >= 0.5 {
+            0.95
+        } else {
+            0.75
+        },
         evidence: evidence(f, c),
         doubt: doubt(f, c),
         r#try: tries(f, c),
@@ -80,7 +84,9 @@ fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
 fn limit(f: &Facts<'_>, c: &Cut<'_>) -> Option<&'static str> {
     let q = f.queue.get(&c.d.dev)?;
     let is = |kib: Option<u64>| kib.is_some_and(|k| k.saturating_mul(1024) == c.piece);
-    let chunk = q.chunk_sectors.is_some_and(|s| s > 0 && s.saturating_mul(512) == c.piece);
+    let chunk = q
+        .chunk_sectors
+        .is_some_and(|s| s > 0 && s.saturating_mul(512) == c.piece);
     match () {
         _ if is(q.max_sectors_kb) => Some("max_sectors_kb"),
         _ if is(q.max_hw_sectors_kb) => Some("max_hw_sectors_kb"),
@@ -124,10 +130,18 @@ fn evidence(f: &Facts<'_>, c: &Cut<'_>) -> Vec<Evidence> {
             ),
         ),
     ];
-    let untold = f.tracker.devices.iter().find(|d| d.dev == c.d.dev).map_or(0, |d| {
-        let found = d.anomalies.iter().find(|a| a.0.name() == "split_at_untold_sector");
-        found.map_or(0, |a| a.1)
-    });
+    let untold = f
+        .tracker
+        .devices
+        .iter()
+        .find(|d| d.dev == c.d.dev)
+        .map_or(0, |d| {
+            let found = d
+                .anomalies
+                .iter()
+                .find(|a| a.0.name() == "split_at_untold_sector");
+            found.map_or(0, |a| a.1)
+        });
     if untold > 0 {
         out.push(Evidence::number(
             "untold_cuts",
@@ -154,7 +168,9 @@ fn doubt(f: &Facts<'_>, c: &Cut<'_>) -> String {
 fn tries(f: &Facts<'_>, c: &Cut<'_>) -> Vec<String> {
     let dev = say::short(f, c.d.dev);
     vec![
-        format!("cat /sys/block/{dev}/queue/max_hw_sectors_kb > /sys/block/{dev}/queue/max_sectors_kb"),
+        format!(
+            "cat /sys/block/{dev}/queue/max_hw_sectors_kb > /sys/block/{dev}/queue/max_sectors_kb"
+        ),
         format!("blkan replay --max-sectors {} TRACE", c.piece / 512 * 4),
         format!("blkan bios --dev {} TRACE (column pieces)", c.d.dev),
     ]

@@ -100,19 +100,23 @@ pub(super) struct Plugs {
     pub bios: u64,
     /// Merged ones, in the plug or later.
     pub merged: u64,
-    /// Decisions that tell policies apart: the bio touched a request that the plug held.
+    /// Small ones.
+    pub small: u64,
+    /// Of these, merged ones.
+    pub small_merged: u64,
+    /// Decisions that tell policies apart: a small bio touched a request that the plug held.
     pub decided: u64,
     /// Of these, merged.
     pub decided_merged: u64,
     /// Of these, as each policy would have decided.
     pub agrees: [u64; Policy::ALL.len()],
-    /// Bios that each policy would have merged.
+    /// Small bios that each policy would have merged.
     pub would: [u64; Policy::ALL.len()],
     /// Requests that each would have compared.
     pub tests: [u64; Policy::ALL.len()],
     /// Touching ones that were not merged.
     pub missed: Samples,
-    /// Bytes of the longest request that a plug merge made.
+    /// Bytes of the longest small bio that touched.
     pub longest_bio: u64,
     /// Whole requests merged later.
     pub absorbed: u64,
@@ -120,6 +124,8 @@ pub(super) struct Plugs {
     pub plug_events: u64,
     /// Bios remapped from a device without bios of its own (a partition).
     pub of_partition: u64,
+    /// Bios that ended at once since the submitter would not wait, and were sent again (io_uring's NOWAIT).
+    pub retried: u64,
     /// All bios, with those sent from above.
     pub queued: u64,
     /// Of these, sent by a traced device above.

@@ -122,7 +122,9 @@ impl Task {
     }
 
     /// P. Right after a plug was emptied it tells that it was full: the last request opened the next one.
-    pub fn plug(&mut self, sums: &mut Sums) {
+    pub fn plug(&mut self, ev: &BlockEvent, sums: &mut Sums) {
+        // A full plug is emptied, which takes its time, before the last bio opens the next one.
+        self.last.0 = self.last.0.max(ev.time);
         if std::mem::take(&mut self.emptied) {
             self.real.overflow();
         }
@@ -136,7 +138,8 @@ impl Task {
         self.emptied = true;
     }
 
-    /// D in this task. Kernels without U on the direct path (6.1) show the end of a plug by it.
+    /// I or D in this task: the request has left the plug, or was in none. Kernels without U on the direct path (6.1), and
+    /// those that do not plug at all (zoned writes up to 6.9), show the end of a plug by it.
     pub fn issue(&mut self, ev: &BlockEvent) {
         let open = !self.emptied && !self.real.is_empty();
         if open && self.real.holds(ev.dev, ev.sector) {
@@ -156,7 +159,10 @@ impl Task {
     pub fn queue(&mut self, ev: &BlockEvent, recent: &Recent, sums: &mut Sums, l: &Limits) {
         self.commit(sums);
         self.settle();
-        let remap = self.remap.take().filter(|r| (r.dev, r.sector) == (ev.dev, ev.sector));
+        let remap = self
+            .remap
+            .take()
+            .filter(|r| (r.dev, r.sector) == (ev.dev, ev.sector));
         let from_above = remap.is_some_and(|r| sums.has_bios(r.from));
         let d = sums.plugs(ev.dev);
         d.queued += 1;
@@ -165,7 +171,8 @@ impl Task {
         let home = remap.filter(|_| !from_above);
         let file_sector = home.map_or(ev.sector, |r| r.from_sector);
         let gap = ev.time.0.saturating_sub(self.last.0.0) as f64;
-        let follows = self.last.1 == self.epoch && gap <= l.page_gap && self.last_bio.is_some();
+        let open = self.last_bio.is_some_and(|(d, end)| recent.waits(d, end));
+        let follows = open && self.last.1 == self.epoch && gap <= l.page_gap;
         let class = self.class(ev, recent, follows, l);
         self.pending = Some(Pending {
             dev: ev.dev,
@@ -211,7 +218,7 @@ impl Task {
     /// A Q without data, or of another kind: whatever follows does not touch what was before.
     pub fn interrupt(&mut self, sums: &mut Sums) {
         self.commit(sums);
-        self.last_bio = None;
+        self.last.0 = Nanos(i64::MIN);
     }
 
     /// X.
@@ -254,20 +261,23 @@ impl Task {
             end: ev.end(),
             closed: front,
         };
-        p.touched |= self.decide(&new, merged, &p.sample, sums);
-        p.resolved = true;
         p.merged = merged;
+        p.touched |= self.decide(&new, &p, sums);
+        p.resolved = true;
         self.pending = Some(p);
         self.last = (ev.time, self.epoch);
     }
 
     /// What each policy would have done; whether the bio touched what the plug really held.
-    fn decide(&mut self, new: &Range, merged: bool, shown: &Sample, sums: &mut Sums) -> bool {
+    fn decide(&mut self, new: &Range, p: &Pending, sums: &mut Sums) -> bool {
         let d = sums.plugs(new.dev);
+        let (merged, small) = (p.merged, p.small && p.cuts == 0);
         d.bios += 1;
+        d.small += u64::from(small);
+        d.small_merged += u64::from(small && merged);
         d.merged += u64::from(merged);
         let hit = self.real.search(Policy::Scan, new).0;
-        if hit.is_some() {
+        if hit.is_some() && small {
             d.decided += 1;
             d.decided_merged += u64::from(merged);
             d.longest_bio = d.longest_bio.max((new.end - new.start) << 9);
@@ -275,7 +285,7 @@ impl Task {
                 *agrees += u64::from(self.real.search(p, new).0.is_some() == merged);
             }
             if !merged {
-                d.missed.keep([*shown]);
+                d.missed.keep([p.sample]);
             }
         }
         match (merged, hit) {
@@ -286,7 +296,7 @@ impl Task {
         for (k, p) in Policy::ALL.into_iter().enumerate() {
             let (hit, tests) = self.by[k].search(p, new);
             d.tests[k] += u64::from(tests);
-            d.would[k] += u64::from(hit.is_some());
+            d.would[k] += u64::from(small && hit.is_some());
             match hit {
                 Some(i) => self.by[k].join(i, new),
                 None => self.by[k].add(p, *new, true),
