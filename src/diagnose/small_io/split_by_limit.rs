@@ -3,7 +3,6 @@
 use super::super::rule::{Levels, Rule, Threshold};
 use super::super::{Evidence, Facts, Finding, Question};
 use super::say::{self, OfDevice, count, part, percent, size};
-use crate::event::NO_SECTOR;
 
 pub(in crate::diagnose) static RULE: Rule = Rule {
     id: "split-by-limit",
@@ -156,7 +155,6 @@ fn evidence(f: &Facts<'_>, c: &Cut<'_>) -> Vec<Evidence> {
 }
 
 fn doubt(f: &Facts<'_>, c: &Cut<'_>) -> String {
-    debug_assert_ne!(c.piece, NO_SECTOR);
     match limit(f, c) {
         Some(_) => "pieces that merge again on a device below would speak against it".to_string(),
         None => "which limit cuts is not in the trace (max_sectors_kb, max_segments, a chunk or zone border; --queue \
