@@ -142,6 +142,12 @@ impl Plugs {
     }
 }
 
+/// Sums by device and task name.
+pub(super) type ByTask = Vec<((DevId, CommId), Tally)>;
+
+/// Sums by device.
+pub(super) type ByDevice = Vec<(DevId, Plugs)>;
+
 /// All sums.
 #[derive(Default)]
 pub(super) struct Sums {
@@ -206,7 +212,7 @@ impl Sums {
     }
 
     /// In order of devices and of first appearance.
-    pub fn finish(mut self) -> (Vec<((DevId, CommId), Tally)>, Vec<(DevId, Plugs)>) {
+    pub fn finish(mut self) -> (ByTask, ByDevice) {
         self.tallies.sort_by_key(|t| t.0.0);
         self.plugs.sort_by_key(|p| p.0);
         (self.tallies, self.plugs)
