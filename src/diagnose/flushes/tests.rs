@@ -1,0 +1,1 @@
+//! Rules against hand-made traces.
