@@ -3,7 +3,7 @@
 use super::super::{Facts, Levels, Problem};
 use super::probe::Disk;
 use super::seen::{View, many, n};
-use crate::event::{DevId, Letters};
+use crate::event::{Action, DevId, Letters};
 use crate::metrics::report::Flush;
 use std::collections::BTreeMap;
 
@@ -23,14 +23,16 @@ pub(in super::super) fn problem(facts: &Facts<'_>) -> Problem {
     else {
         return (none(facts), numbers);
     };
-    let flush = view.flush(disk.dev).cloned().unwrap_or_default();
-    let mut text = above(&view, disk, &mut numbers);
-    text.push_str(&at_disk(&view, disk, &flush, &mut numbers));
+    let bottoms = beside(&view, disk);
+    let mut text = above(&view, disk, &bottoms, &mut numbers);
+    text.push_str(&at_disks(&view, &bottoms, &mut numbers));
+    let told = |d: &&&Disk| bottoms.iter().all(|b| b.dev != d.dev);
     let others: Vec<String> = asked
-        .filter(|d| view.sends(d) && d.dev != disk.dev)
+        .filter(|d| view.sends(d))
+        .filter(|d| told(&d))
         .map(|d| other(&view, d))
         .collect();
-    numbers.insert("disks", others.len() as f64 + 1.0);
+    numbers.insert("disks", (others.len() + bottoms.len()) as f64);
     if !others.is_empty() {
         let shown = others
             .iter()
@@ -46,6 +48,22 @@ pub(in super::super) fn problem(facts: &Facts<'_>) -> Problem {
         text.push('.');
     }
     (text, numbers)
+}
+
+/// The disk and those that the device above it sends flushes to as well.
+fn beside<'a>(view: &View<'a>, disk: &'a Disk) -> Vec<&'a Disk> {
+    let Some(up) = upper(view, disk, &[disk.dev]).filter(|_| view.sends(disk)) else {
+        return vec![disk];
+    };
+    let to = view
+        .seen
+        .edges
+        .iter()
+        .filter(|e| e.from == up && e.to != up);
+    let disks = to.filter_map(|e| view.disk(e.to));
+    disks
+        .filter(|d| view.sends(d) && view.steps(d) > 0)
+        .collect()
 }
 
 fn none(facts: &Facts<'_>) -> String {
@@ -68,8 +86,13 @@ fn upper(view: &View<'_>, d: &Disk, below: &[DevId]) -> Option<DevId> {
     best.map(|e| e.from)
 }
 
-/// `3,008 flush bios on dm-0 → `, and so on down to the disk.
-fn above(view: &View<'_>, disk: &Disk, numbers: &mut BTreeMap<&'static str, f64>) -> String {
+/// `3,008 flush bios on dm-0 → `, and so on down to the disks.
+fn above(
+    view: &View<'_>,
+    disk: &Disk,
+    bottoms: &[&Disk],
+    numbers: &mut BTreeMap<&'static str, f64>,
+) -> String {
     let mut path = vec![disk.dev];
     let mut at = disk;
     while let Some(up) = upper(view, at, &path).and_then(|u| view.disk(u)) {
@@ -78,83 +101,124 @@ fn above(view: &View<'_>, disk: &Disk, numbers: &mut BTreeMap<&'static str, f64>
     }
     let mut text = String::new();
     let mut before = None;
-    for dev in path.iter().rev() {
+    for dev in path.iter().skip(1).rev() {
         let Some(d) = view.disk(*dev) else { continue };
-        let asked = d.empties + d.pre;
-        if before.is_none() {
-            numbers.insert("asked", asked as f64);
-        }
-        let factor = factor(before, asked);
-        let on = view.name(d.dev);
-        text.push_str(&format!("{} on {on}{factor} → ", layer(d)));
-        before = Some(asked);
+        text.push_str(&layer(view, &[d], &mut before, numbers));
     }
-    numbers.insert("flush_bios", disk.empties as f64);
+    text.push_str(&layer(view, bottoms, &mut before, numbers));
+    numbers.insert("flush_bios", sum(bottoms, |d| d.empties) as f64);
     text
 }
 
-/// What makes flushes on a layer: flush bios and writes that a flush goes before.
-fn layer(d: &Disk) -> String {
-    let mut text = many(d.empties, "flush bio");
-    if d.pre > 0 {
-        text.push_str(&format!(
-            " and {} with a flush before",
-            many(d.pre, "write")
-        ));
-    }
-    if d.fua > 0 {
-        text.push_str(&format!(" ({})", many(d.fua, "FUA write")));
-    }
-    text
+fn sum(of: &[&Disk], what: impl Fn(&Disk) -> u64) -> u64 {
+    of.iter().map(|d| what(d)).sum()
 }
 
-fn factor(before: Option<u64>, now: u64) -> String {
-    match before {
-        Some(b) if b > 0 => format!(" (×{:.2})", now as f64 / b as f64),
-        _ => String::new(),
-    }
-}
-
-fn at_disk(
+/// What makes flushes on a layer: flush bios, and writes that a flush goes before or after.
+fn layer(
     view: &View<'_>,
-    disk: &Disk,
-    f: &Flush,
+    disks: &[&Disk],
+    before: &mut Option<u64>,
     numbers: &mut BTreeMap<&'static str, f64>,
 ) -> String {
+    let seen = &view.facts.tracker.coverage;
+    let names: Vec<String> = disks.iter().take(8).map(|d| view.name(d.dev)).collect();
+    let on = names.join(" and ");
+    if !seen.has(Action::Queue) && !seen.has(Action::GetRq) {
+        return format!("{on} (who asked was not recorded): ");
+    }
+    let (empties, pre) = (sum(disks, |d| d.empties), sum(disks, |d| d.pre));
+    let mut text = many(empties, "flush bio");
+    if pre > 0 {
+        text.push_str(&format!(" and {} with a flush before", many(pre, "write")));
+    }
+    let fua = sum(disks, |d| d.fua);
+    if fua > 0 {
+        text.push_str(&format!(" ({})", many(fua, "FUA write")));
+    }
+    let asked = empties + pre;
+    numbers.entry("asked").or_insert(asked as f64);
+    let factor = match before.replace(asked) {
+        Some(b) if b > 0 => format!(" (×{:.2})", asked as f64 / b as f64),
+        _ => String::new(),
+    };
+    format!("{text} on {on}{factor} → ")
+}
+
+/// A sum, where it is known of all.
+fn known<'a>(
+    view: &View<'a>,
+    disks: &[&Disk],
+    what: impl Fn(&'a Flush) -> Option<u64>,
+) -> Option<u64> {
+    disks.iter().map(|d| what(view.flush(d.dev)?)).sum()
+}
+
+/// What the disks were asked and sent.
+fn at_disks(view: &View<'_>, disks: &[&Disk], numbers: &mut BTreeMap<&'static str, f64>) -> String {
+    if disks.iter().all(|d| !view.sends(d)) {
+        return "the disk below was not traced: what it was sent is not known.".to_string();
+    }
     let mut parts = Vec::new();
-    let steps = f.steps.unwrap_or_else(|| view.steps(disk));
-    if steps != disk.empties {
+    let steps = known(view, disks, |f| f.steps);
+    let steps = steps.unwrap_or_else(|| sum(disks, |d| view.steps(d)));
+    if steps != sum(disks, |d| d.empties) {
         parts.push(format!("{} asked", many(steps, "flush step")));
     }
     numbers.insert("steps", steps as f64);
-    if let Some(s) = f.sent {
-        parts.push(format!(
-            "{} sent",
-            many(s, "device flush").replace("flushs", "flushes")
-        ));
+    if let Some(s) = known(view, disks, |f| f.sent) {
+        let again = known(view, disks, |f| f.requeued).filter(|r| *r > 0);
+        let again = again.map_or(String::new(), |r| format!(" ({} taken back)", n(r)));
+        let word = if s == 1 {
+            "device flush"
+        } else {
+            "device flushes"
+        };
+        parts.push(format!("{} {word} sent{again}", n(s)));
         numbers.insert("sent", s as f64);
     }
-    let known = !view.facts.meta.fields.completions_may_vanish;
-    if let Some(c) = f.completed.filter(|_| known) {
+    let vanish = view.facts.meta.fields.completions_may_vanish;
+    let completed = known(view, disks, |f| f.completed).filter(|_| !vanish);
+    if let Some(c) = completed {
         parts.push(format!("{} completed", n(c)));
         numbers.insert("completed", c as f64);
     }
-    let mut text = if parts.is_empty() {
-        "what the disk was sent is not in the trace".to_string()
-    } else {
-        parts.join(" → ")
+    let mut text = match parts.is_empty() {
+        true => "what the disk was sent was not recorded".to_string(),
+        false => parts.join(" → "),
     };
-    match f.steps_per_flush.filter(|_| known) {
-        Some(s) => {
-            numbers.insert("steps_per_flush", s);
-            text.push_str(&format!(", {s:.1} steps per flush."));
-        }
-        None if !known => {
-            text.push_str("; the recorder drops completions, so how many completed is not known.");
-        }
-        None => text.push('.'),
-    }
+    sharing(view, disks, completed, numbers, &mut text);
     text
+}
+
+/// Steps served by a device flush, and how many wait when one is sent.
+fn sharing(
+    view: &View<'_>,
+    disks: &[&Disk],
+    completed: Option<u64>,
+    numbers: &mut BTreeMap<&'static str, f64>,
+    text: &mut String,
+) {
+    let timed = sum(disks, |d| d.waiting_n);
+    if timed > 0 {
+        let waiting = sum(disks, |d| d.waiting_sum) as f64 / timed as f64;
+        numbers.insert("waiting_per_flush", waiting);
+    }
+    let told = disks.iter().map(|d| {
+        let f = view.flush(d.dev)?;
+        Some(f.steps_per_flush? * f.completed? as f64)
+    });
+    let served: Option<f64> = told.sum();
+    match (served, completed) {
+        (Some(s), Some(c)) if c > 0 => {
+            numbers.insert("steps_per_flush", s / c as f64);
+            text.push_str(&format!(", {:.1} steps per flush.", s / c as f64));
+        }
+        _ if view.facts.meta.fields.completions_may_vanish => {
+            text.push_str("; this recorder drops completions, so how many completed is not known.");
+        }
+        _ => text.push('.'),
+    }
 }
 
 fn other(view: &View<'_>, d: &Disk) -> String {

@@ -4,7 +4,7 @@ use super::super::rule::{Levels, Rule, Threshold};
 use super::super::{Evidence, Facts, Finding, Question};
 use super::probe::Disk;
 use super::seen::{View, many, n};
-use super::tasks::{Done, journal_thread, sum};
+use super::tasks::{Done, journal_thread, serving_thread, sum};
 use crate::event::CommId;
 
 /// fsync ends with an empty flush (block/blk-flush.c:blkdev_issue_flush); an O_DSYNC write is a FUA write, on a block
@@ -32,7 +32,8 @@ pub(super) static RULE: Rule = Rule {
         Threshold {
             name: "task_flushes",
             value: 6.0,
-            reason: "flushes of one task where its namesakes behave otherwise",
+            reason: "flushes of tasks of a name, or of one task where its namesakes behave otherwise: fewer are starts and \
+                     ends of programs",
         },
         Threshold {
             name: "share",
@@ -45,6 +46,7 @@ pub(super) static RULE: Rule = Rule {
 
 /// Tasks of a name that flush after few writes.
 struct Group<'a> {
+    comm: CommId,
     disk: &'a Disk,
     name: Option<String>,
     tasks: usize,
@@ -72,7 +74,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         question: RULE.question,
         claim: claim(&view, most),
         share,
-        confidence: confidence(&view),
+        confidence: confidence(&view, most),
         evidence: evidence(&view, most, &groups, total, asked),
         doubt: "Tens of writes between two flushes would speak against it, and flushes that a filesystem or an upper layer \
                 adds would be taken for the task's; only the topmost traced devices are counted."
@@ -81,9 +83,9 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
             "fewer fsync calls: one for a group of writes (a database's group commit), or O_DSYNC replaced by one fsync at \
              the end"
                 .to_string(),
-            "blkan bios --comm NAME shows the writes and the flush behind each".to_string(),
+            format!("blkan bios --comm {} shows the writes and the flush behind each", most.name.as_deref().unwrap_or("NAME")),
         ],
-        examples: view.examples(&most.disk.see_pair),
+        examples: view.examples(most.disk.see_pairs.get(&most.comm).into_iter().flatten()),
     })
 }
 
@@ -96,7 +98,8 @@ fn of_disk<'a>(view: &View<'_>, levels: &Levels, place: usize, disk: &'a Disk) -
     let mut groups = Vec::new();
     for (comm, tasks) in view.seen.tasks.by_name(place) {
         let name = view.comm(comm);
-        if name.as_deref().is_some_and(journal_thread) {
+        let serves = |n: &str| journal_thread(n) || serving_thread(n);
+        if name.as_deref().is_some_and(serves) {
             continue;
         }
         // Tasks of one name may write each other's data (a shared page cache): they are judged together first.
@@ -110,6 +113,7 @@ fn of_disk<'a>(view: &View<'_>, levels: &Levels, place: usize, disk: &'a Disk) -
         };
         let done = sum(&of);
         groups.push(Group {
+            comm,
             disk,
             name: name.filter(|_| comm != CommId::OTHER),
             tasks: of.len(),
@@ -117,7 +121,7 @@ fn of_disk<'a>(view: &View<'_>, levels: &Levels, place: usize, disk: &'a Disk) -
             done,
         });
     }
-    groups.retain(|g| g.asked > 0);
+    groups.retain(|g| g.asked as f64 >= levels.of(&RULE, "task_flushes"));
     groups
 }
 
@@ -180,7 +184,16 @@ fn evidence(
             format!("{} of the writes carry FUA", n(most.done.dsync)),
         ));
     }
-    let same = |g: &&Group<'_>| g.disk.dev == most.disk.dev && g.name == most.name;
+    if let Some(up) = view.unseen_above(most.disk.dev) {
+        all.push(Evidence::said(
+            "unseen_above",
+            format!(
+                "bios come from {}, which was not traced: flushes that it adds count as the tasks'",
+                view.name(up)
+            ),
+        ));
+    }
+    let same = |g: &&Group<'_>| g.disk.dev == most.disk.dev && g.comm == most.comm;
     let others: Vec<String> = groups
         .iter()
         .filter(|g| !same(g))
@@ -211,9 +224,14 @@ fn flushes(x: u64) -> String {
     format!("{} {}", n(x), if x == 1 { "flush" } else { "flushes" })
 }
 
-/// Without tasks only totals speak; without Q merged writes are not seen.
-fn confidence(view: &View<'_>) -> f64 {
+/// Without tasks only totals speak; without Q merged writes are not seen; an untraced device above may add flushes.
+fn confidence(view: &View<'_>, most: &Group<'_>) -> f64 {
     let f = &view.facts.meta.fields;
     let tasks = if f.pid || f.comm { 0.95 } else { 0.5 };
-    tasks * view.by_queue()
+    let unseen = if view.unseen_above(most.disk.dev).is_some() {
+        0.75
+    } else {
+        1.0
+    };
+    tasks * unseen * view.by_queue()
 }

@@ -85,9 +85,10 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         id: RULE.id,
         question: RULE.question,
         claim: format!(
-            "{name} does not take FUA: each of {} needs a device flush after its data, {} of all flush steps.",
+            "{name} does not take FUA: each of {} needs a device flush after its data, {} of all flush steps{}.",
             many(disk.fua.max(disk.fua_dropped), "FUA write"),
-            percent(view.share(all))
+            percent(view.share(all)),
+            if found.len() > 1 { " with those of further disks" } else { "" }
         ),
         share: view.share(all).min(1.0),
         confidence: match told {

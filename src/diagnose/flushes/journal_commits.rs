@@ -98,7 +98,8 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
             n(asked)
         ),
         share,
-        confidence: 0.9 * view.by_queue(),
+        // Without the disk it is not known whether FUA costs flushes, which moves the share.
+        confidence: 0.9 * view.by_queue() * if view.bottom_seen(d) { 1.0 } else { 0.75 },
         evidence,
         doubt: "A journal commits when tasks call fsync as well as by itself: who called is not in the trace. Flush bios \
                 of tasks outnumbering the commits would speak against it; counted above."

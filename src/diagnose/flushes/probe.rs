@@ -4,7 +4,7 @@ use super::super::finding::Sample;
 use super::super::rule::Levels;
 use super::seen::Seen;
 use super::tasks::Tasks;
-use crate::event::{Action, BlockEvent, DevId, Op};
+use crate::event::{Action, BlockEvent, CommId, DevId, Op};
 use crate::lifecycle::{Request, RequestKind, Sink};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -17,6 +17,8 @@ const EDGES: usize = 1024;
 const LINES: usize = 64;
 /// Examples kept of a kind.
 const KEPT: usize = 4;
+/// Names of tasks with examples, a device.
+const NAMES: usize = 16;
 
 /// One device.
 #[derive(Default)]
@@ -60,7 +62,8 @@ pub(super) struct Disk {
     pub see_commit: Vec<Sample>,
     pub see_fua: Vec<Sample>,
     pub see_empty_fua: Vec<Sample>,
-    pub see_pair: Vec<Sample>,
+    /// A write and the flush behind it, by the name of their task.
+    pub see_pairs: BTreeMap<CommId, Vec<Sample>>,
     pub see_bounce: Vec<Sample>,
     last_write: Option<(u32, Sample)>,
     last_sent: Option<Sample>,
@@ -203,12 +206,15 @@ impl Disk {
             self.empties_fua += 1;
             keep(&mut self.see_empty_fua, Sample::event(ev));
         }
-        match self.last_write.take() {
-            Some((pid, s)) if pid == ev.pid && self.see_pair.len() + 1 < KEPT => {
-                self.see_pair.push(s);
-                self.see_pair.push(Sample::event(ev));
+        let Some((pid, s)) = self.last_write.take() else {
+            return;
+        };
+        if pid == ev.pid && (self.see_pairs.len() < NAMES || self.see_pairs.contains_key(&ev.comm))
+        {
+            let pairs = self.see_pairs.entry(ev.comm).or_default();
+            if pairs.len() < KEPT {
+                pairs.extend([s, Sample::event(ev)]);
             }
-            _ => {}
         }
     }
 

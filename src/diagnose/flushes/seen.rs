@@ -9,6 +9,7 @@ use super::probe::{Disk, Edge, Probe};
 use super::tasks::Tasks;
 use crate::event::{Action, CommId, DevId};
 use crate::metrics::report::{Device, Flush};
+use std::collections::BTreeSet;
 
 /// What the probe has seen at the end; devices and edges in the order of their numbers.
 #[derive(Default)]
@@ -39,27 +40,56 @@ impl Seen {
 pub(super) struct View<'a> {
     pub facts: &'a Facts<'a>,
     pub seen: &'a Seen,
-    emulating: Vec<DevId>,
+    /// Disks that do not take FUA.
+    emulating: BTreeSet<DevId>,
+    /// These and what lies on them.
+    above_emulating: BTreeSet<DevId>,
+    /// Devices that a traced device sends to.
+    below: BTreeSet<DevId>,
 }
 
 impl<'a> View<'a> {
     pub fn new(facts: &'a Facts<'a>, levels: &Levels) -> View<'a> {
         let seen = &facts.flushes;
         let drops = |d: &&Disk| fua_emulated::drops(d, levels);
-        View {
+        let emulating: BTreeSet<DevId> = seen.disks.iter().filter(drops).map(|d| d.dev).collect();
+        let mut view = View {
             facts,
             seen,
-            emulating: seen.disks.iter().filter(drops).map(|d| d.dev).collect(),
+            above_emulating: emulating.clone(),
+            emulating,
+            below: BTreeSet::new(),
+        };
+        let sent = |e: &&Edge| e.from != e.to && view.traced(e.from);
+        view.below = seen.edges.iter().filter(sent).map(|e| e.to).collect();
+        view.lift();
+        view
+    }
+
+    /// What is true of a disk without FUA is true of all that lies on it.
+    fn lift(&mut self) {
+        loop {
+            let known = self.above_emulating.len();
+            for e in &self.seen.edges {
+                if self.above_emulating.contains(&e.to) {
+                    self.above_emulating.insert(e.from);
+                }
+            }
+            if self.above_emulating.len() == known {
+                return;
+            }
         }
     }
 
     pub fn disk(&self, dev: DevId) -> Option<&'a Disk> {
-        self.seen.disks.iter().find(|d| d.dev == dev)
+        let i = self.seen.disks.binary_search_by_key(&dev, |d| d.dev).ok()?;
+        self.seen.disks.get(i)
     }
 
     /// The numbers of `stats` for a device.
     pub fn device(&self, dev: DevId) -> Option<&'a Device> {
-        self.facts.stats.devices.iter().find(|d| d.dev == dev)
+        let all = &self.facts.stats.devices;
+        all.get(all.binary_search_by_key(&dev, |d| d.dev).ok()?)
     }
 
     pub fn flush(&self, dev: DevId) -> Option<&'a Flush> {
@@ -90,30 +120,34 @@ impl<'a> View<'a> {
 
     /// Devices whose bios no traced device sent: here tasks ask.
     pub fn tops(&self) -> impl Iterator<Item = (usize, &'a Disk)> {
-        let below = |d: &Disk| {
-            let mut up = self.seen.edges.iter().filter(move |e| e.to == d.dev);
-            up.any(|e| e.from != e.to && self.traced(e.from))
-        };
         let all = self.seen.places.iter().copied().zip(&self.seen.disks);
-        all.filter(move |(_, d)| !below(d))
+        all.filter(|(_, d)| !self.below.contains(&d.dev))
+    }
+
+    /// A stacked device that was not traced and sends to this one. A partition, which only its disk's number tells from
+    /// one, adds nothing.
+    pub fn unseen_above(&self, dev: DevId) -> Option<DevId> {
+        let stacked = |e: &&Edge| e.empties > 0 || e.from.major() != dev.major();
+        let to = self
+            .seen
+            .edges
+            .iter()
+            .filter(|e| e.to == dev && e.from != dev);
+        to.filter(stacked)
+            .map(|e| e.from)
+            .find(|d| !self.traced(*d))
     }
 
     /// Whether FUA writes of this device end on a disk that does not take FUA.
     pub fn emulated(&self, dev: DevId) -> bool {
-        let mut reached = vec![dev];
-        let mut n = 0;
-        while let Some(at) = reached.get(n).copied() {
-            if self.emulating.contains(&at) {
-                return true;
-            }
-            for e in self.seen.edges.iter().filter(|e| e.from == at) {
-                if !reached.contains(&e.to) {
-                    reached.push(e.to);
-                }
-            }
-            n += 1;
-        }
-        false
+        self.above_emulating.contains(&dev)
+    }
+
+    /// Whether it can be told if FUA is emulated: its requests were seen, or those of a device it sends to.
+    pub fn bottom_seen(&self, d: &Disk) -> bool {
+        let seen = |x: &Disk| x.fua_kept + x.fua_dropped > 0 || x.fua == 0;
+        let mut to = self.seen.edges.iter().filter(|e| e.from == d.dev);
+        self.sends(d) && seen(d) || to.any(|e| self.traced(e.to))
     }
 
     /// Flush steps asked of a device: one of an empty flush, one before data with PREFLUSH, one after data with FUA

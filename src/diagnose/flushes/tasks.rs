@@ -107,3 +107,14 @@ pub(super) fn journal_thread(name: &str) -> bool {
     const STARTS: [&str; 6] = ["jbd2/", "kjournald", "xfs-", "xfsaild", "btrfs-", "xfslogd"];
     STARTS.iter().any(|s| name.starts_with(s))
 }
+
+/// Threads that carry out what others asked: kworkers, md's and dm-crypt's threads (drivers/md/md.c:md_register_thread,
+/// drivers/md/dm-crypt.c). A flush of theirs is not theirs.
+pub(super) fn serving_thread(name: &str) -> bool {
+    let md = name
+        .strip_prefix("md")
+        .is_some_and(|r| r.contains("_raid") || r.contains("_resync"));
+    md || name.starts_with("kworker/")
+        || name.starts_with("dmcrypt_write")
+        || name.starts_with("ksoftirqd")
+}
