@@ -3,18 +3,17 @@
 use super::super::{Facts, Levels, Problem};
 use super::probe::Disk;
 use super::seen::{View, many, n};
-use crate::event::{Action, DevId, Letters};
+use crate::event::{Action, DevId};
 use crate::metrics::report::Flush;
 use std::collections::BTreeMap;
 
 /// How large the problem is.
 pub(in super::super) fn problem(facts: &Facts<'_>) -> Problem {
-    let view = View::new(facts, &Levels::default());
     let mut numbers = BTreeMap::new();
-    if facts.meta.fields.letters != Letters::All {
+    let Some(view) = View::new(facts, &Levels::default()) else {
         let text = "This trace does not tell flushes from other requests.";
         return (text.to_string(), numbers);
-    }
+    };
     let weight = |d: &&Disk| (sent(&view, d), view.steps(d));
     let asked = view.seen.disks.iter().filter(|d| weight(d) > (0, 0));
     let Some(disk) = asked
@@ -157,7 +156,7 @@ fn known<'a>(
 /// What the disks were asked and sent.
 fn at_disks(view: &View<'_>, disks: &[&Disk], numbers: &mut BTreeMap<&'static str, f64>) -> String {
     if disks.iter().all(|d| !view.sends(d)) {
-        return "the disk below was not traced: what it was sent is not known.".to_string();
+        return "no requests in this trace: what the disk was sent is not known.".to_string();
     }
     let mut parts = Vec::new();
     let steps = known(view, disks, |f| f.steps);

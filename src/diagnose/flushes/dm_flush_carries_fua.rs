@@ -22,7 +22,7 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
-    let view = View::new(facts, levels);
+    let view = View::new(facts, levels)?;
     let least = levels.of(&RULE, "flushes");
     let enough = |d: &&Disk| view.carried(d) as f64 >= least;
     let mut found: Vec<&Disk> = view.seen.disks.iter().filter(enough).collect();

@@ -54,7 +54,7 @@ impl Multiplied<'_> {
 }
 
 fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
-    let view = View::new(facts, levels);
+    let view = View::new(facts, levels)?;
     let edges = view.seen.edges.iter();
     let mut found: Vec<_> = edges.filter_map(|e| multiplied(&view, e, levels)).collect();
     found.sort_by_key(|m| (std::cmp::Reverse(m.extra()), m.edge.from, m.edge.to));

@@ -44,7 +44,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     if facts.meta.fields.completions_may_vanish {
         return None;
     }
-    let view = View::new(facts, levels);
+    let view = View::new(facts, levels)?;
     let alone = |d: &&Disk| {
         let (served, waiting) = means(d);
         d.ended as f64 >= levels.of(&RULE, "flushes")

@@ -55,7 +55,7 @@ struct Group<'a> {
 }
 
 fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
-    let view = View::new(facts, levels);
+    let view = View::new(facts, levels)?;
     let mut groups = Vec::new();
     let mut asked = 0;
     for (place, disk) in view.tops() {

@@ -35,7 +35,7 @@ pub(super) fn drops(d: &Disk, levels: &Levels) -> bool {
 }
 
 fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
-    let view = View::new(facts, levels);
+    let view = View::new(facts, levels)?;
     let mut found: Vec<&Disk> = view
         .seen
         .disks

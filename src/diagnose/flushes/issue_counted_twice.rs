@@ -38,7 +38,7 @@ struct Repeats<'a> {
 }
 
 fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
-    let view = View::new(facts, levels);
+    let view = View::new(facts, levels)?;
     let sent: u64 = view
         .seen
         .disks

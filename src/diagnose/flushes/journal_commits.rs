@@ -40,7 +40,7 @@ struct Commits<'a> {
 }
 
 fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
-    let view = View::new(facts, levels);
+    let view = View::new(facts, levels)?;
     let all: Vec<Commits<'_>> = view.tops().map(|(i, d)| commits(&view, i, d)).collect();
     let total: u64 = all.iter().map(|c| c.records + c.threads).sum();
     let asked: u64 = all.iter().map(|c| c.asked).sum();

@@ -17,6 +17,8 @@ mod raid_fan_out;
 mod seen;
 mod tasks;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 
 pub(super) use chain::problem;

@@ -54,7 +54,7 @@ impl Array<'_> {
 }
 
 fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
-    let view = View::new(facts, levels);
+    let view = View::new(facts, levels)?;
     let mut below: BTreeMap<DevId, Vec<DevId>> = BTreeMap::new();
     for e in &view.seen.edges {
         below.entry(e.from).or_default().push(e.to);

@@ -7,7 +7,7 @@ use super::super::rule::Levels;
 use super::fua_emulated;
 use super::probe::{Disk, Edge, Probe};
 use super::tasks::Tasks;
-use crate::event::{Action, CommId, DevId};
+use crate::event::{Action, CommId, DevId, Letters};
 use crate::metrics::report::{Device, Flush};
 use std::collections::BTreeSet;
 
@@ -49,7 +49,11 @@ pub(super) struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    pub fn new(facts: &'a Facts<'a>, levels: &Levels) -> View<'a> {
+    /// `None` where the trace does not tell flushes from other requests: nothing can be judged.
+    pub fn new(facts: &'a Facts<'a>, levels: &Levels) -> Option<View<'a>> {
+        if facts.meta.fields.letters != Letters::All {
+            return None;
+        }
         let seen = &facts.flushes;
         let drops = |d: &&Disk| fua_emulated::drops(d, levels);
         let emulating: BTreeSet<DevId> = seen.disks.iter().filter(drops).map(|d| d.dev).collect();
@@ -63,7 +67,7 @@ impl<'a> View<'a> {
         let sent = |e: &&Edge| e.from != e.to && view.traced(e.from);
         view.below = seen.edges.iter().filter(sent).map(|e| e.to).collect();
         view.lift();
-        view
+        Some(view)
     }
 
     /// What is true of a disk without FUA is true of all that lies on it.
