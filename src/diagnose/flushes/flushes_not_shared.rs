@@ -63,6 +63,35 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let ended: u64 = view.seen.disks.iter().map(|d| d.ended).sum();
     let (served, waiting) = means(disk);
     let name = view.name(disk.dev);
+    Some(Finding {
+        id: RULE.id,
+        question: RULE.question,
+        claim: format!(
+            "Each of {} device flushes on {name} serves {served:.2} waiters though {waiting:.1} wait: shared by all that \
+             wait, {} fewer would do.",
+            n(disk.ended),
+            percent(1.0 - served / waiting)
+        ),
+        share: found.iter().map(|d| spared(d)).sum::<f64>() / ended.max(1) as f64,
+        confidence: 0.7 * view.by_queue(),
+        evidence: evidence(&view, &found),
+        doubt: "A single job waits alone and cannot share; several waiters per device flush would speak against it. Both \
+                were looked for. On a disk of several hardware queues each queue flushes for itself."
+            .to_string(),
+        r#try: vec![
+            "fewer CPUs or queues that flush (one writer thread that commits for all), or a disk of one hardware queue"
+                .to_string(),
+            "blkan replay --flush head,tail shows how the place of a waiting flush changes what it gathers".to_string(),
+        ],
+        examples: view.examples(&disk.see_flush),
+    })
+}
+
+fn evidence(view: &View<'_>, found: &[&Disk]) -> Vec<Evidence> {
+    let Some(disk) = found.first() else {
+        return Vec::new();
+    };
+    let (served, waiting) = means(disk);
     let mut evidence = vec![
         Evidence::number(
             "served",
@@ -81,26 +110,5 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     ];
     let rest: Vec<DevId> = found.iter().skip(1).map(|d| d.dev).collect();
     evidence.extend(view.others("others", "the same on", &rest));
-    Some(Finding {
-        id: RULE.id,
-        question: RULE.question,
-        claim: format!(
-            "Each of {} device flushes on {name} serves {served:.2} waiters though {waiting:.1} wait: shared by all that \
-             wait, {} fewer would do.",
-            n(disk.ended),
-            percent(1.0 - served / waiting)
-        ),
-        share: found.iter().map(|d| spared(d)).sum::<f64>() / ended.max(1) as f64,
-        confidence: 0.7 * view.by_queue(),
-        evidence,
-        doubt: "A single job waits alone and cannot share; several waiters per device flush would speak against it. Both \
-                were looked for. On a disk of several hardware queues each queue flushes for itself."
-            .to_string(),
-        r#try: vec![
-            "fewer CPUs or queues that flush (one writer thread that commits for all), or a disk of one hardware queue"
-                .to_string(),
-            "blkan replay --flush head,tail shows how the place of a waiting flush changes what it gathers".to_string(),
-        ],
-        examples: view.examples(&disk.see_flush),
-    })
+    evidence
 }

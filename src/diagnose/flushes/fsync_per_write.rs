@@ -193,6 +193,12 @@ fn evidence(
             ),
         ));
     }
+    all.extend(likewise(view, most, groups));
+    all
+}
+
+/// Other names and devices of which the same is true.
+fn likewise(view: &View<'_>, most: &Group<'_>, groups: &[Group<'_>]) -> Option<Evidence> {
     let same = |g: &&Group<'_>| g.disk.dev == most.disk.dev && g.comm == most.comm;
     let others: Vec<String> = groups
         .iter()
@@ -211,13 +217,8 @@ fn evidence(
             )
         })
         .collect();
-    if !others.is_empty() {
-        all.push(Evidence::said(
-            "others",
-            format!("likewise: {}", others.join(", ")),
-        ));
-    }
-    all
+    (!others.is_empty())
+        .then(|| Evidence::said("others", format!("likewise: {}", others.join(", "))))
 }
 
 fn flushes(x: u64) -> String {

@@ -47,6 +47,40 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let all: u64 = found.iter().map(|d| d.fua.max(d.fua_dropped)).sum();
     let name = view.name(disk.dev);
     let told = facts.queue.get(&disk.dev).and_then(|q| q.fua);
+    Some(Finding {
+        id: RULE.id,
+        question: RULE.question,
+        claim: format!(
+            "{name} does not take FUA: each of {} needs a device flush after its data, {} of all flush steps{}.",
+            many(disk.fua.max(disk.fua_dropped), "FUA write"),
+            percent(view.share(all)),
+            if found.len() > 1 { " with those of further disks" } else { "" }
+        ),
+        share: view.share(all).min(1.0),
+        confidence: match told {
+            Some(true) => 0.4,
+            Some(false) => 0.98,
+            None => 0.93,
+        },
+        evidence: evidence(&view, &found, all, told),
+        doubt: "FUA writes issued with the letter F, and no zero-length completion after them, would speak against it; \
+                looked for."
+            .to_string(),
+        r#try: vec![
+            format!("look at /sys/dev/block/{}:{}/queue/fua (0: not taken)", disk.dev.major(), disk.dev.minor()),
+            "for ATA disks that can do it, the boot parameter libata.fua=1; else a disk with FUA or without a volatile \
+             cache"
+                .to_string(),
+        ],
+        examples: view.examples(&disk.see_fua),
+    })
+}
+
+fn evidence(view: &View<'_>, found: &[&Disk], all: u64, told: Option<bool>) -> Vec<Evidence> {
+    let Some(disk) = found.first() else {
+        return Vec::new();
+    };
+    let name = view.name(disk.dev);
     let mut evidence = vec![
         Evidence::number(
             "fua_dropped",
@@ -81,33 +115,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     evidence.extend(said(told));
     let rest: Vec<DevId> = found.iter().skip(1).map(|d| d.dev).collect();
     evidence.extend(view.others("others", "the same on", &rest));
-    Some(Finding {
-        id: RULE.id,
-        question: RULE.question,
-        claim: format!(
-            "{name} does not take FUA: each of {} needs a device flush after its data, {} of all flush steps{}.",
-            many(disk.fua.max(disk.fua_dropped), "FUA write"),
-            percent(view.share(all)),
-            if found.len() > 1 { " with those of further disks" } else { "" }
-        ),
-        share: view.share(all).min(1.0),
-        confidence: match told {
-            Some(true) => 0.4,
-            Some(false) => 0.98,
-            None => 0.93,
-        },
-        evidence,
-        doubt: "FUA writes issued with the letter F, and no zero-length completion after them, would speak against it; \
-                looked for."
-            .to_string(),
-        r#try: vec![
-            format!("look at /sys/dev/block/{}:{}/queue/fua (0: not taken)", disk.dev.major(), disk.dev.minor()),
-            "for ATA disks that can do it, the boot parameter libata.fua=1; else a disk with FUA or without a volatile \
-             cache"
-                .to_string(),
-        ],
-        examples: view.examples(&disk.see_fua),
-    })
+    evidence
 }
 
 fn said(told: Option<bool>) -> Option<Evidence> {

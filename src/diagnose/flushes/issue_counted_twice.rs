@@ -37,6 +37,18 @@ struct Repeats<'a> {
     requeued: Option<u64>,
 }
 
+impl Repeats<'_> {
+    /// Device flushes behind the issues.
+    fn flushes(&self) -> u64 {
+        self.completed.unwrap_or(self.sent - self.again)
+    }
+
+    /// Issues of each.
+    fn factor(&self) -> f64 {
+        self.sent as f64 / self.flushes().max(1) as f64
+    }
+}
+
 fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let view = View::new(facts, levels)?;
     let sent: u64 = view
@@ -55,41 +67,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let most = found.first()?;
     let again: u64 = found.iter().map(|r| r.again).sum();
     let name = view.name(most.disk.dev);
-    let flushes = most.completed.unwrap_or(most.sent - most.again);
-    let word = if most.completed.is_some() {
-        "completed"
-    } else {
-        "were sent"
-    };
-    let mut evidence = vec![
-        Evidence::number(
-            "issues",
-            most.sent as f64,
-            format!("{} D of FF", n(most.sent)),
-        ),
-        Evidence::number(
-            "flushes",
-            flushes as f64,
-            format!("{} device flushes {word}", n(flushes)),
-        ),
-        Evidence::number(
-            "issues_per_flush",
-            most.sent as f64 / flushes.max(1) as f64,
-            format!(
-                "{:.2} issues a flush",
-                most.sent as f64 / flushes.max(1) as f64
-            ),
-        ),
-    ];
-    if let Some(r) = most.requeued.filter(|r| *r > 0) {
-        evidence.push(Evidence::number(
-            "requeues",
-            r as f64,
-            format!("{} R of FF", n(r)),
-        ));
-    }
-    let rest: Vec<DevId> = found.iter().skip(1).map(|r| r.disk.dev).collect();
-    evidence.extend(view.others("others", "the same on", &rest));
+    let flushes = most.flushes();
     Some(Finding {
         id: RULE.id,
         question: RULE.question,
@@ -99,7 +77,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
             n(most.sent),
             n(flushes),
             percent(most.again as f64 / most.sent.max(1) as f64),
-            most.sent as f64 / flushes.max(1) as f64
+            most.factor()
         ),
         share: again as f64 / sent.max(1) as f64,
         confidence: match (most.requeued.unwrap_or(0) > 0, most.completed.is_some()) {
@@ -107,7 +85,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
             (true, false) => 0.8,
             _ => 0.6,
         },
-        evidence,
+        evidence: evidence(&view, &found),
         doubt: "As many completions of FF as issues would speak against it, and no requeue of FF; both were counted where \
                 the trace has them."
             .to_string(),
@@ -138,4 +116,43 @@ fn repeats<'a>(view: &View<'_>, disk: &'a Disk) -> Option<Repeats<'a>> {
         completed,
         requeued: f.requeued,
     })
+}
+
+fn evidence(view: &View<'_>, found: &[Repeats<'_>]) -> Vec<Evidence> {
+    let Some(most) = found.first() else {
+        return Vec::new();
+    };
+    let flushes = most.flushes();
+    let word = if most.completed.is_some() {
+        "completed"
+    } else {
+        "were sent"
+    };
+    let mut evidence = vec![
+        Evidence::number(
+            "issues",
+            most.sent as f64,
+            format!("{} D of FF", n(most.sent)),
+        ),
+        Evidence::number(
+            "flushes",
+            flushes as f64,
+            format!("{} device flushes {word}", n(flushes)),
+        ),
+        Evidence::number(
+            "issues_per_flush",
+            most.factor(),
+            format!("{:.2} issues a flush", most.factor()),
+        ),
+    ];
+    if let Some(r) = most.requeued.filter(|r| *r > 0) {
+        evidence.push(Evidence::number(
+            "requeues",
+            r as f64,
+            format!("{} R of FF", n(r)),
+        ));
+    }
+    let rest: Vec<DevId> = found.iter().skip(1).map(|r| r.disk.dev).collect();
+    evidence.extend(view.others("others", "the same on", &rest));
+    evidence
 }

@@ -54,39 +54,6 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         .max_by_key(|c| (c.records + c.threads, std::cmp::Reverse(c.disk.dev)))?;
     let d = most.disk;
     let name = view.name(d.dev);
-    let tasks = most.asked - most.records - most.threads;
-    let mut evidence = vec![
-        Evidence::number(
-            "commits",
-            d.commits as f64,
-            format!(
-                "{} on {name} (META with PREFLUSH or FUA): {} with a flush before, {} FUA",
-                many(d.commits, "commit record"),
-                n(d.commits_pre),
-                n(d.commits_fua)
-            ),
-        ),
-        Evidence::number(
-            "commit_steps",
-            most.records as f64,
-            format!("they ask for {}", many(most.records, "flush step")),
-        ),
-        Evidence::number(
-            "task_steps",
-            tasks as f64,
-            format!("all else asks for {}", many(tasks, "flush step")),
-        ),
-    ];
-    if most.threads > 0 {
-        evidence.push(Evidence::number(
-            "thread_flushes",
-            most.threads as f64,
-            format!(
-                "journal threads ask for {} beside",
-                many(most.threads, "flush bio")
-            ),
-        ));
-    }
     Some(Finding {
         id: RULE.id,
         question: RULE.question,
@@ -100,7 +67,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         share,
         // Without the disk it is not known whether FUA costs flushes, which moves the share.
         confidence: 0.9 * view.by_queue() * if view.bottom_seen(d) { 1.0 } else { 0.75 },
-        evidence,
+        evidence: evidence(most, &name),
         doubt: "A journal commits when tasks call fsync as well as by itself: who called is not in the trace. Flush bios \
                 of tasks outnumbering the commits would speak against it; counted above."
             .to_string(),
@@ -134,4 +101,42 @@ fn commits<'a>(view: &View<'_>, place: usize, disk: &'a Disk) -> Commits<'a> {
         threads: threads.min(asked - records),
         asked,
     }
+}
+
+fn evidence(most: &Commits<'_>, name: &str) -> Vec<Evidence> {
+    let d = most.disk;
+    let tasks = most.asked - most.records - most.threads;
+    let mut evidence = vec![
+        Evidence::number(
+            "commits",
+            d.commits as f64,
+            format!(
+                "{} on {name} (META with PREFLUSH or FUA): {} with a flush before, {} FUA",
+                many(d.commits, "commit record"),
+                n(d.commits_pre),
+                n(d.commits_fua)
+            ),
+        ),
+        Evidence::number(
+            "commit_steps",
+            most.records as f64,
+            format!("they ask for {}", many(most.records, "flush step")),
+        ),
+        Evidence::number(
+            "task_steps",
+            tasks as f64,
+            format!("all else asks for {}", many(tasks, "flush step")),
+        ),
+    ];
+    if most.threads > 0 {
+        evidence.push(Evidence::number(
+            "thread_flushes",
+            most.threads as f64,
+            format!(
+                "journal threads ask for {} beside",
+                many(most.threads, "flush bio")
+            ),
+        ));
+    }
+    evidence
 }

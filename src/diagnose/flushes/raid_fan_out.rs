@@ -66,25 +66,12 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     found.sort_by_key(|a| (std::cmp::Reverse(a.extra()), a.dev));
     let most = found.first()?;
     let extra: u64 = found.iter().map(Array::extra).sum();
-    let upper = view.name(most.dev);
     let parts: Vec<String> = most
         .members
         .iter()
         .take(8)
         .map(|m| format!("{} on {}", n(m.empties), view.name(m.dev)))
         .collect();
-    let above = match most.above {
-        Some(x) => format!(
-            "{} {} on {upper} become ",
-            n(x),
-            if x == 1 { "flush" } else { "flushes" }
-        ),
-        None => format!("{upper}, which was not traced, sends "),
-    };
-    let factor = match most.above.filter(|x| *x > 0) {
-        Some(x) => format!(" (×{:.2})", most.sum() as f64 / x as f64),
-        None => String::new(),
-    };
     let rest: Vec<DevId> = found.iter().skip(1).map(|a| a.dev).collect();
     let mut evidence = evidence(most, &parts);
     evidence.push(Evidence::number(
@@ -105,11 +92,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     Some(Finding {
         id: RULE.id,
         question: RULE.question,
-        claim: format!(
-            "{above}{}{factor}: one for each of {} member disks.",
-            many(most.sum(), "flush bio"),
-            most.members.len()
-        ),
+        claim: claim(&view, most),
         share: view.share(extra).min(1.0),
         confidence: if most.above.is_some() { 0.93 } else { 0.6 },
         evidence,
@@ -122,6 +105,27 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         ],
         examples: view.examples(samples),
     })
+}
+
+fn claim(view: &View<'_>, a: &Array<'_>) -> String {
+    let upper = view.name(a.dev);
+    let above = match a.above {
+        Some(x) => format!(
+            "{} {} on {upper} become ",
+            n(x),
+            if x == 1 { "flush" } else { "flushes" }
+        ),
+        None => format!("{upper}, which was not traced, sends "),
+    };
+    let factor = match a.above.filter(|x| *x > 0) {
+        Some(x) => format!(" (×{:.2})", a.sum() as f64 / x as f64),
+        None => String::new(),
+    };
+    format!(
+        "{above}{}{factor}: one for each of {} member disks.",
+        many(a.sum(), "flush bio"),
+        a.members.len()
+    )
 }
 
 fn array<'a>(view: &View<'a>, dev: DevId, to: &[DevId], levels: &Levels) -> Option<Array<'a>> {
