@@ -1,34 +1,40 @@
-//! Rules on one question.
+//! Why so many flushes: from what tasks ask, over the flush bios of each layer, to the flush commands of the disk.
+//!
+//! A flush is asked by a zero-length PREFLUSH bio (fsync), by a write with PREFLUSH, or by a FUA write where the disk
+//! does not take FUA (block/blk-flush.c, 6.12). The probe counts these on every device, what one device sent to another,
+//! and which tasks asked.
 
-use super::rule::{Levels, Rule};
-use super::{Facts, Problem};
-use crate::lifecycle::Sink;
-use std::collections::BTreeMap;
+mod chain;
+mod dm_flush_carries_fua;
+mod dm_flush_per_line;
+mod flushes_not_shared;
+mod fsync_per_write;
+mod fua_emulated;
+mod issue_counted_twice;
+mod journal_commits;
+mod probe;
+mod raid_fan_out;
+mod seen;
+mod tasks;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+pub(super) use chain::problem;
+pub(super) use probe::Probe;
+pub(super) use seen::Seen;
+
+use super::rule::Rule;
 
 /// The rules.
-pub(super) static RULES: &[&Rule] = &[];
-
-/// What is followed while the trace runs.
-#[derive(Default)]
-pub(super) struct Probe;
-
-/// What it has seen at the end.
-#[derive(Default)]
-pub(super) struct Seen;
-
-impl Probe {
-    pub(super) fn new(_: &Levels) -> Probe {
-        Probe
-    }
-
-    pub(super) fn finish(self) -> Seen {
-        Seen
-    }
-}
-
-impl Sink for Probe {}
-
-/// How large the problem is.
-pub(super) fn problem(_: &Facts<'_>) -> Problem {
-    (String::new(), BTreeMap::new())
-}
+pub(super) static RULES: &[&Rule] = &[
+    &dm_flush_per_line::RULE,
+    &raid_fan_out::RULE,
+    &fua_emulated::RULE,
+    &journal_commits::RULE,
+    &fsync_per_write::RULE,
+    &flushes_not_shared::RULE,
+    &issue_counted_twice::RULE,
+    &dm_flush_carries_fua::RULE,
+];
