@@ -11,6 +11,9 @@ use rustc_hash::FxHashMap;
 /// Ends of writes remembered in each of two generations.
 const WRITES: usize = 2048;
 
+/// Requests followed that may have passed one flush.
+const PASSED: usize = 256;
+
 /// The longest of something, with the events that show them.
 #[derive(Debug, Default)]
 pub(super) struct Longest {
@@ -101,12 +104,15 @@ pub(super) struct Device {
     pub plugs: u64,
     /// I events.
     pub inserts: u64,
+    /// R events.
+    pub requeues: u64,
     /// Issues of data, and those that found another request in flight.
     pub issued: u64,
     pub issued_among: u64,
     /// Device flushes that completed.
     pub flushes: u64,
-    /// Data requests that the device took and finished while a flush was with it.
+    /// Data requests that were issued and completed in the first half of the time that the device had a flush. (In the
+    /// second the device may be done, and the C of the flush late: it is recorded where the interrupt is handled.)
     pub passed: u64,
     /// From a flush's first issue to its end.
     flush: Intervals,
@@ -115,6 +121,8 @@ pub(super) struct Device {
     flushes_out: u32,
     /// Last issue of a flush that was not taken back.
     flush_sent: Option<i64>,
+    /// When data that was issued after it completed.
+    maybe_passed: Vec<i64>,
     depth: u32,
     seen: bool,
     /// Examples by rule.
@@ -137,7 +145,12 @@ impl Device {
             BackMerge | FrontMerge => self.bios += 1,
             Plug => self.plugs += 1,
             Insert => self.inserts += 1,
-            Requeue if ev.rwbs.op() == Op::Flush => self.flush_sent = None,
+            Requeue => {
+                self.requeues += 1;
+                if ev.rwbs.op() == Op::Flush {
+                    self.flush_sent = None;
+                }
+            }
             _ => {}
         }
     }
@@ -151,6 +164,7 @@ impl Device {
                     self.flush.begin(ev.time.0);
                 }
                 self.flush_sent = Some(ev.time.0);
+                self.maybe_passed.clear();
             }
             RequestKind::Io => {
                 self.issued += 1;
@@ -184,17 +198,26 @@ impl Device {
     fn flush_end(&mut self, r: &Request) {
         self.flushes_out = self.flushes_out.saturating_sub(1);
         self.flushes += u64::from(r.outcome.done());
+        let Some(end) = r.c.get().or(r.d.get()) else {
+            return;
+        };
+        if let Some(sent) = self.flush_sent.take() {
+            let half = sent.saturating_add(end.0.saturating_sub(sent) / 2);
+            let early = self.maybe_passed.iter().filter(|c| **c <= half);
+            self.passed += early.count() as u64;
+        }
         if self.flushes_out == 0 {
-            self.flush_sent = None;
-            if let Some(t) = r.c.get().or(r.d.get()) {
-                self.flush.end(t.0);
-            }
+            self.flush.end(end.0);
         }
     }
 
     fn data(&mut self, r: &Request) {
-        let after = |s: i64| r.d.get().is_some_and(|d| d.0 > s);
-        self.passed += u64::from(self.flush_sent.is_some_and(after));
+        if let (Some(sent), Some(d), Some(c)) = (self.flush_sent, r.d.get(), r.c_data.get())
+            && d.0 > sent
+            && self.maybe_passed.len() < PASSED
+        {
+            self.maybe_passed.push(c.0);
+        }
         if r.rwbs.op() == Op::Write {
             self.chains.write(r);
         }

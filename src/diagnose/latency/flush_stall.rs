@@ -28,7 +28,7 @@ pub(super) static RULE: Rule = Rule {
         Threshold {
             name: "passed",
             value: 0.15,
-            reason: "data requests a flush that were issued and completed while it ran: none where a flush must run alone, many where it need not; records out of order give a few in a hundred",
+            reason: "data requests a flush that were issued and completed in the first half of its run: none where a flush must run alone, save for records out of order, and many where it need not",
         },
     ],
     judge,
@@ -60,7 +60,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
             "passed",
             d.passed as f64,
             format!(
-                "{} data requests were issued and completed while one of {} flushes ran",
+                "{} data requests were issued and completed in the first half of the run of one of {} flushes",
                 human_count(d.passed),
                 human_count(d.flushes)
             ),

@@ -81,6 +81,9 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
             ),
         ));
     }
+    if d.requeues > 0 {
+        evidence.push(Evidence::number("requeues", d.requeues as f64, format!("the driver took requests back {} times meanwhile, which holds up those behind (blkan explain --why requeues)", human_count(d.requeues))));
+    }
     let c = &d.chains;
     if c.locked >= 20 && c.together == 0 {
         evidence.push(Evidence::number(
