@@ -25,7 +25,7 @@ pub(super) static RULE: Rule = Rule {
         Threshold {
             name: "accepted",
             value: 0.3,
-            reason: "data that the device took and kept under a flush, against requeues by exclusion: an ATA link keeps none, save for records out of order; where flushes do not matter most is kept",
+            reason: "data issued and completed in the first half of a flush's run, against requeues by exclusion: on an ATA link there is none, save for records out of order; where flushes do not matter it goes on",
         },
     ],
     judge,
@@ -69,7 +69,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         share: share.min(1.0),
         confidence: if facts.meta.fields.completions_may_vanish { 0.6 } else { 0.95 },
         evidence: evidence(d, bounced),
-        doubt: "It would be a busy device if requests were taken back irrespective of flushes, or if data issued under a flush were kept; both were counted.".to_string(),
+        doubt: "It would be a busy device if requests were taken back irrespective of flushes, or if data were served while a flush ran; both were counted.".to_string(),
         r#try: tries(id),
         examples: d.exclusive.iter().map(|s| s.example(&facts.meta.comms)).collect(),
     })
@@ -100,7 +100,7 @@ fn evidence(d: &Device, bounced: bool) -> Vec<Evidence> {
             "accepted",
             d.accepted as f64,
             format!(
-                "{} data requests were issued in the first half of a flush's run and kept",
+                "{} data requests were issued and completed in the first half of a flush's run",
                 count(d.accepted)
             ),
         ),

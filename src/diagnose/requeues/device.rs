@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 const LETTERS: usize = 32;
 /// Requests whose requeues in a row are counted.
 const RUNS: usize = 4096;
-/// Issues followed while one flush runs.
+/// Data followed that may have passed one flush.
 const UNDER: usize = 256;
 /// Examples kept of each kind.
 const EXAMPLES: usize = 3;
@@ -32,8 +32,8 @@ pub(super) struct Device {
     /// R of a flush while data was with the device, and without.
     pub flush_among_data: u64,
     pub flush_alone: u64,
-    /// Data issued in the first half of a flush's run and not taken back while it ran. (In the second half the device may
-    /// be done, and the C of the flush late.)
+    /// Data issued and completed in the first half of a flush's run. (In the second half the device may be done, and the C
+    /// of the flush late.)
     pub accepted: u64,
     /// Flushes that completed, and those with nothing else issued at their last issue.
     pub flushes: u64,
@@ -53,8 +53,8 @@ pub(super) struct Device {
     flush_out: u32,
     last_alone: bool,
     flush_sent: i64,
-    /// Sector and time of data issued under the running flush.
-    under: Vec<(u64, i64)>,
+    /// When data that was issued after the running flush completed.
+    under: Vec<i64>,
     /// Examples.
     pub exclusive: Vec<Sample>,
     pub busy: Vec<Sample>,
@@ -102,7 +102,6 @@ impl Device {
         } else if self.flush_out > 0 {
             self.data_under_flush += 1;
             keep(&mut self.exclusive, ev);
-            self.under.retain(|u| u.0 != ev.sector);
         } else {
             self.data_alone += 1;
             self.depth_sum += u64::from(self.depth);
@@ -137,8 +136,6 @@ impl Device {
             self.flush_out += 1;
             self.flush_sent = ev.time.0;
             self.under.clear();
-        } else if self.flush_out > 0 && self.under.len() < UNDER {
-            self.under.push((ev.sector, ev.time.0));
         }
     }
 
@@ -156,7 +153,14 @@ impl Device {
             self.unissued += u64::from(r.requeues.saturating_sub(r.issues - 1));
         }
         self.ended += u64::from(ended);
-        if r.kind != RequestKind::DeviceFlush || self.flush_out == 0 {
+        if self.flush_out == 0 {
+            return;
+        }
+        if r.kind != RequestKind::DeviceFlush {
+            let issued = r.d.get().is_some_and(|d| d.0 > self.flush_sent);
+            if let (Some(c), true) = (r.c_data.get(), issued && self.under.len() < UNDER) {
+                self.under.push(c.0);
+            }
             return;
         }
         self.flush_out -= 1;
@@ -165,7 +169,7 @@ impl Device {
             self.flushes_alone += u64::from(self.last_alone);
             let end = r.c.get().map_or(self.flush_sent, |c| c.0);
             let half = self.flush_sent + end.saturating_sub(self.flush_sent) / 2;
-            self.accepted += self.under.iter().filter(|u| u.1 <= half).count() as u64;
+            self.accepted += self.under.iter().filter(|c| **c <= half).count() as u64;
         }
         self.under.clear();
     }
