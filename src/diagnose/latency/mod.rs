@@ -1,5 +1,7 @@
 //! Where the time of data requests goes, and why it goes there.
 
+#[cfg(test)]
+pub(super) mod case;
 mod device;
 mod device_time;
 mod flush_stall;

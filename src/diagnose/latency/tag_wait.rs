@@ -114,6 +114,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         share: found.share,
         confidence: match told {
             Some(n) if n == u64::from(level) => 0.95,
+            Some(n) if n > u64::from(level) => 0.65,
             _ => 0.8,
         },
         evidence,
