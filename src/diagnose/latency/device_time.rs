@@ -1,7 +1,9 @@
 //! The device itself takes most of the time.
 
+use super::device::Device;
 use super::{Facts, Levels, Rule, examples, found, label, percent, ratio, sysfs};
 use crate::diagnose::{Evidence, Finding, Question, Threshold};
+use crate::metrics::report::Depth;
 use crate::units::{human_count, human_ns};
 
 pub(super) static RULE: Rule = Rule {
@@ -30,34 +32,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let mean = human_ns(ratio(ns, n));
     let depth = facts.stats.devices.iter().find(|s| s.dev == id);
     let depth = depth.and_then(|s| s.depth.as_ref());
-    let mut evidence = vec![
-        Evidence::number(
-            "d2c_mean_ns",
-            ratio(ns, n),
-            format!(
-                "issue to completion takes {mean} on average over {} requests",
-                human_count(n)
-            ),
-        ),
-        Evidence::number(
-            "before_issue_share",
-            1.0 - ratio(ns, sum.whole),
-            format!(
-                "all that comes before and after is {} of the time",
-                percent(1.0 - ratio(ns, sum.whole))
-            ),
-        ),
-    ];
-    if let Some(depth) = depth {
-        evidence.push(Evidence::number(
-            "depth_mean",
-            depth.mean,
-            format!(
-                "{:.2} requests were issued and not completed on average, {} at most",
-                depth.mean, depth.max
-            ),
-        ));
-    }
+    let evidence = evidence(d, depth);
     let queued = depth.is_some_and(|d| d.mean >= 1.5);
     let name = sysfs(facts, id);
     let told = d.parts.with_q * 2 >= n;
@@ -95,4 +70,39 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         ],
         examples: examples(facts, &d.on_device),
     })
+}
+
+fn evidence(d: &Device, depth: Option<&Depth>) -> Vec<Evidence> {
+    let (n, ns) = (d.parts.n, d.parts.sum.d2c);
+    let mean = human_ns(ratio(ns, n));
+    let rest = 1.0 - ratio(ns, d.parts.sum.whole);
+    let mut evidence = vec![
+        Evidence::number(
+            "d2c_mean_ns",
+            ratio(ns, n),
+            format!(
+                "issue to completion takes {mean} on average over {} requests",
+                human_count(n)
+            ),
+        ),
+        Evidence::number(
+            "before_issue_share",
+            rest,
+            format!(
+                "all that comes before and after is {} of the time",
+                percent(rest)
+            ),
+        ),
+    ];
+    if let Some(depth) = depth {
+        evidence.push(Evidence::number(
+            "depth_mean",
+            depth.mean,
+            format!(
+                "{:.2} requests were issued and not completed on average, {} at most",
+                depth.mean, depth.max
+            ),
+        ));
+    }
+    evidence
 }

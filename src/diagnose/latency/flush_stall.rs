@@ -3,6 +3,7 @@
 use super::device::Device;
 use super::{Facts, Levels, Rule, examples, found, label, percent, ratio};
 use crate::diagnose::{Evidence, Finding, Question, Threshold};
+use crate::event::DevId;
 use crate::units::{human_count, human_ns};
 
 pub(super) static RULE: Rule = Rule {
@@ -45,6 +46,31 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     };
     let found = found(facts, levels, &RULE, time)?;
     let (id, d, ns) = found.first()?;
+    Some(Finding {
+        id: RULE.id,
+        question: RULE.question,
+        claim: format!(
+            "Data requests on {} spend {} of their time behind {} device flushes, which the device runs alone{}.",
+            label(facts, id),
+            percent(ratio(ns, d.parts.sum.whole)),
+            human_count(d.flushes),
+            found.others(facts)
+        ),
+        share: found.share,
+        confidence: 0.85,
+        evidence: evidence(facts, id, d),
+        doubt: "The time counts from the first try to send a flush until it ends: requests in flight have to finish first, which is a part of it. It would be no stall if data passed a running flush; hardly any does here.".to_string(),
+        r#try: vec![
+            "blkan explain --why flushes TRACE: who asks for the flushes, and how many share one".to_string(),
+            "blkan replay --flush head,tail TRACE".to_string(),
+            "fewer flushes: fsync less often or by one task for many, a separate device for the journal, or a device with power-loss protection that needs none".to_string(),
+        ],
+        examples: examples(facts, &d.behind_flush),
+    })
+}
+
+fn evidence(facts: &Facts<'_>, id: DevId, d: &Device) -> Vec<Evidence> {
+    let ns = d.parts.sum.flush;
     let flush = facts.stats.devices.iter().find(|s| s.dev == id);
     let flush = flush.and_then(|s| s.flush.flush_ns.as_ref());
     let mut evidence = vec![
@@ -76,25 +102,5 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
             ),
         ));
     }
-    Some(Finding {
-        id: RULE.id,
-        question: RULE.question,
-        claim: format!(
-            "Data requests on {} spend {} of their time behind {} device flushes, which the device runs alone{}.",
-            label(facts, id),
-            percent(ratio(ns, d.parts.sum.whole)),
-            human_count(d.flushes),
-            found.others(facts)
-        ),
-        share: found.share,
-        confidence: 0.85,
-        evidence,
-        doubt: "The time counts from the first try to send a flush until it ends: requests in flight have to finish first, which is a part of it. It would be no stall if data passed a running flush; hardly any does here.".to_string(),
-        r#try: vec![
-            "blkan explain --why flushes TRACE: who asks for the flushes, and how many share one".to_string(),
-            "blkan replay --flush head,tail TRACE".to_string(),
-            "fewer flushes: fsync less often or by one task for many, a separate device for the journal, or a device with power-loss protection that needs none".to_string(),
-        ],
-        examples: examples(facts, &d.behind_flush),
-    })
+    evidence
 }

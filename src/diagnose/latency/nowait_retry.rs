@@ -1,5 +1,6 @@
 //! Submissions that must not wait, refused and sent again by a worker.
 
+use super::retries::Retries;
 use super::{Facts, Levels, Rule, label, percent, ratio};
 use crate::diagnose::{Evidence, Finding, Question, Threshold};
 use crate::units::{human_count, human_ns};
@@ -47,6 +48,32 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         .max_by(|a, b| a.1.cmp(b.1).then(b.0.cmp(a.0)));
     let task = task.and_then(|(comm, n)| Some((facts.meta.comms.name(*comm)?, *n)));
     let mean = human_ns(ratio(r.ns, r.again));
+    let worker = task.as_ref().is_some_and(|t| t.0.starts_with("iou-wrk"));
+    let comms = &facts.meta.comms;
+    let mut shown: Vec<_> = r.first.iter().map(|s| s.example(comms)).collect();
+    shown.extend(r.longest.samples().map(|s| s.example(comms)));
+    Some(Finding {
+        id: RULE.id,
+        question: RULE.question,
+        claim: format!(
+            "{} of the bios on {} are refused at first, since they must not wait for a request (NOWAIT, as io_uring submits), and are sent again by a worker: a retry, not a failure, that costs {mean} and a second submission each.",
+            percent(ratio(r.refused, r.bios)),
+            label(facts, *dev.0)
+        ),
+        share: ratio(r.ns, whole).min(1.0),
+        confidence: if worker { 0.95 } else { 0.8 },
+        evidence: evidence(r, task.as_ref()),
+        doubt: "It would be a failure if the same sectors were not submitted again. The time is from the first submission to the second; it is not in the time of any request, since none existed.".to_string(),
+        r#try: vec![
+            "fewer requests at once than the device gives out (iodepth × jobs), or a larger nr_requests".to_string(),
+            "blkan bios TRACE: their fate is nowait-retry; count them once when counting bios".to_string(),
+        ],
+        examples: shown,
+    })
+}
+
+fn evidence(r: &Retries, task: Option<&(String, u64)>) -> Vec<Evidence> {
+    let mean = human_ns(ratio(r.ns, r.again));
     let mut evidence = vec![
         Evidence::number(
             "refused",
@@ -66,33 +93,12 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
             ),
         ),
     ];
-    if let Some((name, n)) = &task {
+    if let Some((name, n)) = task {
         evidence.push(Evidence::number(
             "by_worker",
             *n as f64,
             format!("{} of them by {name}", human_count(*n)),
         ));
     }
-    let worker = task.as_ref().is_some_and(|t| t.0.starts_with("iou-wrk"));
-    let comms = &facts.meta.comms;
-    let mut shown: Vec<_> = r.first.iter().map(|s| s.example(comms)).collect();
-    shown.extend(r.longest.samples().map(|s| s.example(comms)));
-    Some(Finding {
-        id: RULE.id,
-        question: RULE.question,
-        claim: format!(
-            "{} of the bios on {} are refused at first, since they must not wait for a request (NOWAIT, as io_uring submits), and are sent again by a worker: a retry, not a failure, that costs {mean} and a second submission each.",
-            percent(ratio(r.refused, r.bios)),
-            label(facts, *dev.0)
-        ),
-        share: ratio(r.ns, whole).min(1.0),
-        confidence: if worker { 0.95 } else { 0.8 },
-        evidence,
-        doubt: "It would be a failure if the same sectors were not submitted again. The time is from the first submission to the second; it is not in the time of any request, since none existed.".to_string(),
-        r#try: vec![
-            "fewer requests at once than the device gives out (iodepth × jobs), or a larger nr_requests".to_string(),
-            "blkan bios TRACE: their fate is nowait-retry; count them once when counting bios".to_string(),
-        ],
-        examples: shown,
-    })
+    evidence
 }

@@ -41,6 +41,31 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         Some(name) => format!("scheduler ({name})"),
         None => "scheduler or software queues".to_string(),
     };
+    let name = sysfs(facts, id);
+    Some(Finding {
+        id: RULE.id,
+        question: RULE.question,
+        claim: format!(
+            "Requests on {} spend {} of their time in the {place}, inserted and not issued while the device works on others: {} each on average{}.",
+            label(facts, id),
+            percent(ratio(ns, d.parts.sum.whole)),
+            human_ns(ratio(ns, d.parts.n)),
+            found.others(facts)
+        ),
+        share: found.share,
+        confidence: if facts.meta.fields.completions_may_vanish { 0.5 } else { 0.85 },
+        evidence: evidence(facts, id, d, ns),
+        doubt: "Time in which nothing was issued, and time behind a device flush, is not counted here. If the device were faster, this wait would shrink with it: it is a queue in front of the device, in a better or worse order.".to_string(),
+        r#try: vec![
+            format!("cat /sys/block/{name}/queue/scheduler; another one, or none, changes the order of this wait, not its sum"),
+            "blkan replay --sched none,mq-deadline TRACE".to_string(),
+            "fewer requests at once (jobs × iodepth), if the latency of each matters".to_string(),
+        ],
+        examples: examples(facts, &d.in_scheduler),
+    })
+}
+
+fn evidence(facts: &Facts<'_>, id: DevId, d: &Device, ns: u64) -> Vec<Evidence> {
     let among = ratio(d.issued_among, d.issued);
     let mut evidence = vec![
         Evidence::number(
@@ -84,34 +109,19 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     if d.requeues > 0 {
         evidence.push(Evidence::number("requeues", d.requeues as f64, format!("the driver took requests back {} times meanwhile, which holds up those behind (blkan explain --why requeues)", human_count(d.requeues))));
     }
+    evidence.extend(like_a_zone_lock(d));
+    evidence
+}
+
+/// A single zone looks like a device of depth one: it is told, and not judged.
+fn like_a_zone_lock(d: &Device) -> Option<Evidence> {
     let c = &d.chains;
-    if c.locked >= 20 && c.together == 0 {
-        evidence.push(Evidence::number(
+    let alike = c.locked * 2 >= d.issued && c.together == 0;
+    alike.then(|| {
+        Evidence::number(
             "one_after_another",
             c.locked as f64,
             format!("{} writes were issued only after the write that ends where they start had completed, none together with it: on a zoned device this is the zone write lock of the scheduler (kernels up to 6.9)", human_count(c.locked)),
-        ));
-    }
-    let name = sysfs(facts, id);
-    Some(Finding {
-        id: RULE.id,
-        question: RULE.question,
-        claim: format!(
-            "Requests on {} spend {} of their time in the {place}, inserted and not issued while the device works on others: {} each on average{}.",
-            label(facts, id),
-            percent(ratio(ns, d.parts.sum.whole)),
-            human_ns(ratio(ns, d.parts.n)),
-            found.others(facts)
-        ),
-        share: found.share,
-        confidence: if facts.meta.fields.completions_may_vanish { 0.5 } else { 0.85 },
-        evidence,
-        doubt: "Time in which nothing was issued, and time behind a device flush, is not counted here. If the device were faster, this wait would shrink with it: it is a queue in front of the device, in a better or worse order.".to_string(),
-        r#try: vec![
-            format!("cat /sys/block/{name}/queue/scheduler; another one, or none, changes the order of this wait, not its sum"),
-            "blkan replay --sched none,mq-deadline TRACE".to_string(),
-            "fewer requests at once (jobs × iodepth), if the latency of each matters".to_string(),
-        ],
-        examples: examples(facts, &d.in_scheduler),
+        )
     })
 }

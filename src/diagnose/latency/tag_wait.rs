@@ -65,6 +65,35 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let (level, times, full) = limit(levels, d)?;
     let waits = &d.waits;
     let told = facts.queue.get(&id).and_then(|q| q.nr_requests);
+    let name = sysfs(facts, id);
+    Some(Finding {
+        id: RULE.id,
+        question: RULE.question,
+        claim: format!(
+            "Bios on {} wait {} of the time for a request: all {level} that the device gives out are taken{}.",
+            label(facts, id),
+            percent(ratio(ns, d.parts.sum.whole)),
+            found.others(facts)
+        ),
+        share: found.share,
+        confidence: match told {
+            Some(n) if n == u64::from(level) => 0.95,
+            Some(n) if n > u64::from(level) => 0.65,
+            _ => 0.8,
+        },
+        evidence: evidence(d, (level, times, full), told),
+        doubt: "It would be throttling of writeback, not tags, if bios waited while requests were free, or writes alone waited below the limit; here the wait begins on a full device.".to_string(),
+        r#try: vec![
+            format!("cat /sys/block/{name}/queue/nr_requests; a larger one, or more hardware queues, where the driver allows it"),
+            "blkan replay --depth 32,64,128 TRACE".to_string(),
+            "fewer requests at once from the application: they wait here instead of there".to_string(),
+        ],
+        examples: examples(facts, &waits.of_own),
+    })
+}
+
+fn evidence(d: &Device, (level, times, full): (u32, u64, u64), told: Option<u64>) -> Vec<Evidence> {
+    let waits = &d.waits;
     let full_share = ratio(full, waits.own_ns());
     let mut evidence = vec![
         Evidence::number(
@@ -101,29 +130,5 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
             format!("nr_requests is {n}"),
         ));
     }
-    let name = sysfs(facts, id);
-    Some(Finding {
-        id: RULE.id,
-        question: RULE.question,
-        claim: format!(
-            "Bios on {} wait {} of the time for a request: all {level} that the device gives out are taken{}.",
-            label(facts, id),
-            percent(ratio(ns, d.parts.sum.whole)),
-            found.others(facts)
-        ),
-        share: found.share,
-        confidence: match told {
-            Some(n) if n == u64::from(level) => 0.95,
-            Some(n) if n > u64::from(level) => 0.65,
-            _ => 0.8,
-        },
-        evidence,
-        doubt: "It would be throttling of writeback, not tags, if bios waited while requests were free, or writes alone waited below the limit; here the wait begins on a full device.".to_string(),
-        r#try: vec![
-            format!("cat /sys/block/{name}/queue/nr_requests; a larger one, or more hardware queues, where the driver allows it"),
-            "blkan replay --depth 32,64,128 TRACE".to_string(),
-            "fewer requests at once from the application: they wait here instead of there".to_string(),
-        ],
-        examples: examples(facts, &waits.of_own),
-    })
+    evidence
 }

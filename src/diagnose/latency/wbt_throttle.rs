@@ -107,9 +107,34 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let (id, d, ns) = found.first()?;
     let (confidence, why) = sign(facts, levels, id, d)?;
     let w = &d.waits;
+    let free = levels.of(&RULE, "free") * f64::from(w.peak());
+    let name = sysfs(facts, id);
+    Some(Finding {
+        id: RULE.id,
+        question: RULE.question,
+        claim: format!(
+            "Writes on {} spend {} of their time held back by writeback throttling before they get a request, {} each on average, though requests are free{}.",
+            label(facts, id),
+            percent(ratio(ns, d.parts.sum.whole)),
+            human_ns(ratio(w.writes.ns, w.writes.n)),
+            found.others(facts)
+        ),
+        share: found.share,
+        confidence,
+        evidence: evidence(d, free, why),
+        doubt: "No event names throttling. It would be tags if the wait began with all given out, and some other limit (iocost, iolatency) if reads waited too; /sys/block/*/queue/wbt_lat_usec = 0 would rule it out (blkan explain --queue).".to_string(),
+        r#try: vec![
+            format!("echo 0 > /sys/block/{name}/queue/wbt_lat_usec (0 turns it off), then record again"),
+            "blkan replay --wbt off TRACE".to_string(),
+        ],
+        examples: examples(facts, &w.of_own),
+    })
+}
+
+fn evidence(d: &Device, free: f64, why: String) -> Vec<Evidence> {
+    let w = &d.waits;
     let peak = w.peak();
-    let (_, times) = w.ceiling(0.0)?;
-    let free = levels.of(&RULE, "free") * f64::from(peak);
+    let times = w.ceiling(0.0).map_or(0, |c| c.1);
     let free_share = 1.0 - ratio(w.ns_from(free), w.own_ns());
     let mut evidence = vec![
         Evidence::number(
@@ -142,25 +167,5 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
             ),
         ));
     }
-    let name = sysfs(facts, id);
-    Some(Finding {
-        id: RULE.id,
-        question: RULE.question,
-        claim: format!(
-            "Writes on {} spend {} of their time held back by writeback throttling before they get a request, {} each on average, though requests are free{}.",
-            label(facts, id),
-            percent(ratio(ns, d.parts.sum.whole)),
-            human_ns(ratio(w.writes.ns, w.writes.n)),
-            found.others(facts)
-        ),
-        share: found.share,
-        confidence,
-        evidence,
-        doubt: "No event names throttling. It would be tags if the wait began with all given out, and some other limit (iocost, iolatency) if reads waited too; /sys/block/*/queue/wbt_lat_usec = 0 would rule it out (blkan explain --queue).".to_string(),
-        r#try: vec![
-            format!("echo 0 > /sys/block/{name}/queue/wbt_lat_usec (0 turns it off), then record again"),
-            "blkan replay --wbt off TRACE".to_string(),
-        ],
-        examples: examples(facts, &w.of_own),
-    })
+    evidence
 }

@@ -34,6 +34,34 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     };
     let (id, d, part, others) = most(&facts.requeues, least, part)?;
     let count = |n: u64| human_count(n);
+    let name = sysfs(facts, id);
+    let also: Vec<String> = others.iter().map(|id| label(facts, *id)).collect();
+    let also = match also.is_empty() {
+        true => String::new(),
+        false => format!(" (also {})", also.join(", ")),
+    };
+    Some(Finding {
+        id: RULE.id,
+        question: RULE.question,
+        claim: format!(
+            "{} turned data requests away {} times with no flush at work: the device or its host was busy{also}.",
+            label(facts, id),
+            count(d.data_alone)
+        ),
+        share: part.min(1.0),
+        confidence: if part >= 0.8 { 0.9 } else { 0.7 },
+        evidence: evidence(d),
+        doubt: format!("It would be exclusion by flushes if they fell together with one: {} of {} did.", percent(d.exclusion() as f64 / d.requeues.max(1) as f64), count(d.requeues)),
+        r#try: vec![
+            format!("a lower queue depth (/sys/block/{name}/device/queue_depth): what the device cannot hold comes back"),
+            "look for QUEUE FULL or BUSY in the kernel log, and for other users of the same host or target".to_string(),
+        ],
+        examples: d.busy.iter().map(|s| s.example(&facts.meta.comms)).collect(),
+    })
+}
+
+fn evidence(d: &Device) -> Vec<Evidence> {
+    let count = |n: u64| human_count(n);
     let depth = d.depth_sum as f64 / d.data_alone.max(1) as f64;
     let mut evidence = vec![
         Evidence::number(
@@ -63,28 +91,5 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     if d.unissued > 0 {
         evidence.push(Evidence::number("unissued", d.unissued as f64, format!("{} of them before the driver had started the request (R without a D): the host or target was not ready", count(d.unissued))));
     }
-    let name = sysfs(facts, id);
-    let also: Vec<String> = others.iter().map(|id| label(facts, *id)).collect();
-    let also = match also.is_empty() {
-        true => String::new(),
-        false => format!(" (also {})", also.join(", ")),
-    };
-    Some(Finding {
-        id: RULE.id,
-        question: RULE.question,
-        claim: format!(
-            "{} turned data requests away {} times with no flush at work: the device or its host was busy{also}.",
-            label(facts, id),
-            count(d.data_alone)
-        ),
-        share: part.min(1.0),
-        confidence: if part >= 0.8 { 0.9 } else { 0.7 },
-        evidence,
-        doubt: format!("It would be exclusion by flushes if they fell together with one: {} of {} did.", percent(d.exclusion() as f64 / d.requeues.max(1) as f64), count(d.requeues)),
-        r#try: vec![
-            format!("a lower queue depth (/sys/block/{name}/device/queue_depth): what the device cannot hold comes back"),
-            "look for QUEUE FULL or BUSY in the kernel log, and for other users of the same host or target".to_string(),
-        ],
-        examples: d.busy.iter().map(|s| s.example(&facts.meta.comms)).collect(),
-    })
+    evidence
 }

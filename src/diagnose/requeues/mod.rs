@@ -109,11 +109,11 @@ impl Sink for Probe {
 
 /// The device with most of these requeues, and their part of all requeues of the trace: of the devices with at least
 /// `least` requeues.
-fn most<'a>(
-    seen: &'a Seen,
+fn most(
+    seen: &Seen,
     least: f64,
     part: impl Fn(&Device) -> Option<u64>,
-) -> Option<(DevId, &'a Device, f64, Vec<DevId>)> {
+) -> Option<(DevId, &Device, f64, Vec<DevId>)> {
     let all: u64 = seen.devices.iter().map(|d| d.1.requeues).sum();
     let of = |d: &Device| part(d).filter(|n| *n > 0 && d.requeues as f64 >= least);
     let mut with: Vec<(u64, DevId, &Device)> = seen
