@@ -4,18 +4,30 @@ use super::device::Device;
 use super::parts::Times;
 use super::{label, percent, ratio};
 use crate::diagnose::{Facts, Problem};
-use crate::event::DevId;
+use crate::event::{Action, DevId};
 use crate::units::{human_count, human_ns};
 use std::collections::BTreeMap;
 
 /// Parts below this share of the time are not told: they would be half a per cent of it or less.
 const TOLD: f64 = 0.005;
 
+/// Between G and I, or D of those without an insert.
+const IN_PLUG: &str = "until it left the plug (G2I, G2D)";
+
+/// The same where the recorder may have left out inserts and plugs alike.
+fn plug_words(facts: &Facts<'_>) -> &'static str {
+    let has = |a| facts.tracker.coverage.has(a);
+    match facts.meta.fields.all_actions || has(Action::Insert) || has(Action::Plug) {
+        true => IN_PLUG,
+        false => "in a plug or scheduler, which this trace does not tell apart (G2D)",
+    }
+}
+
 /// Names and words of the parts.
-fn told(t: &Times) -> [(&'static str, &'static str, u64); 9] {
+fn told(t: &Times, plug: &'static str) -> [(&'static str, &'static str, u64); 9] {
     [
         ("q2g_share", "until a request was allocated (Q2G)", t.q2g),
-        ("plug_share", "until it left the plug (G2I, G2D)", t.plug),
+        ("plug_share", plug, t.plug),
         (
             "scheduler_share",
             "in the scheduler while the device worked on others (I2D)",
@@ -66,11 +78,11 @@ pub(in crate::diagnose) fn problem(facts: &Facts<'_>) -> Problem {
     }
     numbers.insert("requests", n as f64);
     numbers.insert("mean_ns", ratio(all.whole, n));
-    for (name, _, ns) in told(&all) {
+    for (name, _, ns) in told(&all, IN_PLUG) {
         numbers.insert(name, ratio(ns, all.whole));
     }
     let sum = &d.parts.sum;
-    let parts: Vec<String> = told(sum)
+    let parts: Vec<String> = told(sum, plug_words(facts))
         .into_iter()
         .filter(|p| ratio(p.2, sum.whole) >= TOLD)
         .map(|p| format!("{} {}", percent(ratio(p.2, sum.whole)), p.1))
@@ -88,6 +100,9 @@ pub(in crate::diagnose) fn problem(facts: &Facts<'_>) -> Problem {
         parts.join(", ")
     );
     text.push_str(&others(facts, &by_time));
+    if facts.meta.fields.completions_may_vanish {
+        text.push_str(" This recorder drops completions: what else was in flight, and with it these parts before the issue, is an estimate.");
+    }
     (text, numbers)
 }
 
