@@ -17,6 +17,11 @@ pub(super) static RULE: Rule = Rule {
             reason: "from half of the time on, nothing above the driver can win as much as the device can",
         },
         Threshold {
+            name: "rival",
+            value: 0.8,
+            reason: "the greatest wait before the issue, against the time on the device: if it is about as long, requests wait a whole turn of the device, and the wait is the answer",
+        },
+        Threshold {
             name: "requests",
             value: 20.0,
             reason: "a mean over fewer requests is that of a few slow ones",
@@ -26,7 +31,14 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
-    let found = found(facts, levels, &RULE, |_, d| Some(d.parts.sum.d2c))?;
+    let rival = levels.of(&RULE, "rival");
+    let time = |_, d: &Device| {
+        let s = &d.parts.sum;
+        let waits = [s.q2g, s.plug, s.scheduler, s.flush];
+        let most = waits.into_iter().max().unwrap_or(0);
+        (most as f64 <= rival * s.d2c as f64).then_some(s.d2c)
+    };
+    let found = found(facts, levels, &RULE, time)?;
     let (id, d, ns) = found.first()?;
     let (n, sum) = (d.parts.n, &d.parts.sum);
     let mean = human_ns(ratio(ns, n));
