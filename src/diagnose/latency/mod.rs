@@ -1,7 +1,5 @@
 //! Where the time of data requests goes, and why it goes there.
 
-#[cfg(test)]
-pub(super) mod case;
 mod device;
 mod device_time;
 mod flush_stall;
@@ -13,6 +11,8 @@ mod problem;
 mod retries;
 mod scheduler_wait;
 mod tag_wait;
+#[cfg(test)]
+pub(super) mod testing;
 #[cfg(test)]
 mod tests;
 mod waits;

@@ -1,6 +1,6 @@
 //! Each rule on a trace whose cause is set up, and on one that speaks against it.
 
-use super::case::Case;
+use super::testing::Case;
 use crate::diagnose::{Finding, Question};
 use crate::event::QueueInfo;
 

@@ -1,6 +1,6 @@
 //! Each rule on a trace whose cause is set up, and on one that speaks against it.
 
-use crate::diagnose::latency::case::Case;
+use crate::diagnose::latency::testing::Case;
 
 const ROUNDS: i64 = 30;
 
