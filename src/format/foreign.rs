@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_input_is_named() {
-        let cases: [(&[u8], &str); 21] = [
+        let cases: [(&[u8], &str); 18] = [
             (b"", "empty"),
             (b"\x06\x74\x61\x65\x00\x00\x00\x00", "binary blktrace"),
             (b"\x65\x61\x74\x06\x00\x00\x00\x00", "binary blktrace"),
@@ -305,18 +305,6 @@ mod tests {
                 "trace_clock",
             ),
             (b"block_rq_issue: 8,0 W 0 () 8 + 8 [dd]\n", "cut off"),
-            (
-                b"  dd-1 [000] d... 18446744073.709551: block_rq_issue: 8,0 W 0 () 8 + 8 [dd]\n",
-                "found '18446744073.709551'",
-            ),
-            (
-                b"  dd 1 [000] 18446744073.709551: block:block_rq_issue: 8,0 W 0 () 8 + 8 [dd]\n",
-                "expected at most 9223372036",
-            ),
-            (
-                b"  dd-1 [000] d... 1.5: block_rq_issue: dev=8388608 sector=8 nr_sector=8\n",
-                "without -R",
-            ),
             (
                 b"  dd-1 [000] d... 1.5: Unknown action 36a2\n",
                 "blk tracer",
@@ -345,5 +333,26 @@ mod tests {
         let text = says(b"Dear list,\nmy disk is slow.\n");
         assert!(text.contains("'Dear list,'"), "{text}");
         assert!(says(&vec![b'x'; MAX_LINE]).contains("64 KiB"));
+    }
+    #[test]
+    fn events_of_no_use_are_told_with_what_to_do() {
+        let cases: [(&[u8], &str); 3] = [
+            (
+                b"  dd-1 [000] d... 18446744073.709551: block_rq_issue: 8,0 W 0 () 8 + 8 [dd]\n",
+                "found '18446744073.709551'",
+            ),
+            (
+                b"  dd 1 [000] 18446744073.709551: block:block_rq_issue: 8,0 W 0 () 8 + 8 [dd]\n",
+                "expected at most 9223372036",
+            ),
+            (
+                b"  dd-1 [000] d... 1.5: block_rq_issue: dev=8388608 sector=8 nr_sector=8\n",
+                "without -R",
+            ),
+        ];
+        for (head, word) in cases {
+            let text = says(head);
+            assert!(text.contains(word) && text.contains("hint:"), "{text}");
+        }
     }
 }

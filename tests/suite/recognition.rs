@@ -3,7 +3,6 @@
 
 use super::corpus::corpus;
 use super::support::{Differences, blkan, finish, json, root, walk};
-use std::fs;
 use std::path::PathBuf;
 
 /// Pages and sources of this repository: many show events of traces.

@@ -103,17 +103,22 @@ impl Blktrace {
     /// Whether the record before this one is so far from its neighbours that readers do not believe it: a CPU's own
     /// records are in order.
     fn there_and_back(&mut self, r: &Record) -> bool {
-        let [before, odd] =
-            std::mem::replace(&mut self.last, [self.last[1], Some((r.cpu, r.time))]);
+        let [before, odd] = self.last;
+        self.last = [odd, Some((r.cpu, r.time))];
         let own =
             |record: Option<(u32, u64)>| record.filter(|(cpu, _)| *cpu == r.cpu).map(|(_, t)| t);
         let Some(odd) = own(odd).filter(|t| t.abs_diff(r.time) > FAR) else {
             return false;
         };
-        match own(before) {
+        let found = match own(before) {
             Some(b) => b <= r.time && b.abs_diff(odd) > FAR && !(b..=r.time).contains(&odd),
             None => odd > r.time,
+        };
+        if found {
+            // What is not believed is no measure for what follows.
+            self.last[0] = before;
         }
+        found
     }
 
     /// Writes the task's name if it is a new one; `true` if it is longer than the kernel's.
