@@ -294,10 +294,8 @@ impl Work<'_> {
                 self.report.events += 1;
             }
             Line::Skip(rule) => {
-                if let (Some(name), Some(last)) =
-                    (self.ctx.name_of_last.take(), self.events.last_mut())
-                {
-                    last.comm = name;
+                if self.ctx.name_of_last.is_some() {
+                    self.name_last();
                 }
                 self.report.skip(rule);
             }
@@ -310,6 +308,14 @@ impl Work<'_> {
                 self.held.hold(kind, self.report.lines, line);
             }
             Line::Defect(kind) => self.report.defect(kind, self.report.lines, line),
+        }
+    }
+
+    /// Gives the event before the name that a mailer put on a line of its own.
+    #[cold]
+    fn name_last(&mut self) {
+        if let (Some(name), Some(last)) = (self.ctx.name_of_last.take(), self.events.last_mut()) {
+            last.comm = name;
         }
     }
 

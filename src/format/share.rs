@@ -11,9 +11,9 @@ use std::path::Path;
 
 /// Lines of no meaning to each event above which a text is no trace.
 ///
-/// Of 57 texts that people published as traces (mails with prose, call chains, summaries and wrapped tails between the
-/// events) none has more than 0.7. A whole mail, headers and answers included, around a few pasted lines has up to 8;
-/// manuals and sources that show samples have 15 and more.
+/// Of 73 inputs that people published as traces and that are read (mails with prose, call chains, summaries and wrapped tails between the
+/// events) none has more than 0.75. Pages that explain a format by one event have 17 and more, sources far more. Between
+/// the two, nearer to the pages: a whole mail with its headers around a few pasted lines is worth reading.
 const STRANGE_PER_EVENT: usize = 10;
 
 /// The lines of a text by one format.

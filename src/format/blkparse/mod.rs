@@ -139,14 +139,13 @@ pub(super) fn body(
     grammar::body_alone(event, text).map(|l| (l.event, l.comm))
 }
 
-/// The action of a line, if it is an event in blkparse's own form.
+/// The action of a line, if it is an event in blkparse's own form. By the grammar alone: the fast scanner is to be built
+/// into one place.
+#[cold]
 pub(super) fn action_of(line: &[u8]) -> Option<Action> {
-    match fast::line(line) {
-        Some(fields) => Some(fields.event.action),
-        None => match grammar::line(line) {
-            Parsed::Event(fields) => Some(fields.event.action),
-            _ => None,
-        },
+    match grammar::line(line) {
+        Parsed::Event(fields) => Some(fields.event.action),
+        _ => None,
     }
 }
 
