@@ -81,7 +81,11 @@ pub fn convert(o: &ConvertOpts) -> Result<Done> {
             human_count(*n),
             info.title
         );
-        return Err(Error::new(Kind::Format, text).hint("--to canonical holds every event"));
+        let hint = match info.name {
+            "canonical" => "read them as they are: blkan events",
+            _ => "--to canonical holds every event",
+        };
+        return Err(Error::new(Kind::Format, text).hint(hint));
     }
     sink.writer.end(&finished.names, lost, &mut sink.buffer);
     sink.spill();

@@ -115,22 +115,47 @@ pub(super) fn cut(text: &[u8], begins: fn(&[u8]) -> bool) -> usize {
     text.len()
 }
 
+/// Reads lines one by one, wrapped ones joined, for recognising formats.
+pub(super) struct Reader<'a> {
+    format: &'a dyn LineFormat,
+    ctx: LineCtx,
+    held: Held,
+    report: ImportReport,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(format: &'a dyn LineFormat) -> Reader<'a> {
+        Reader {
+            format,
+            ctx: LineCtx::default(),
+            held: Held::default(),
+            report: ImportReport::default(),
+        }
+    }
+
+    /// What a line, maybe with those held before it, is.
+    pub(super) fn line(&mut self, raw: &[u8]) -> Line {
+        let line = raw.strip_suffix(b"\r").unwrap_or(raw);
+        let joined = match self.held.is_empty() {
+            true => None,
+            false => self
+                .held
+                .join(self.format, line, &mut self.ctx, &mut self.report),
+        };
+        let parsed = joined.unwrap_or_else(|| self.format.parse_line(line, &mut self.ctx));
+        self.ctx.also.clear();
+        if std::mem::take(&mut self.ctx.open) {
+            self.held.hold(Defect::CutLine, 0, line);
+        }
+        parsed
+    }
+}
+
 /// Whether the head of an input holds an event, be it wrapped: for recognising formats.
 pub(super) fn has_event(format: &dyn LineFormat, head: &[u8]) -> bool {
     let whole = memrchr(b'\n', head).unwrap_or(head.len());
-    let mut ctx = LineCtx::default();
-    let mut held = Held::default();
-    let mut report = ImportReport::default();
-    head[..whole].split(|b| *b == b'\n').any(|raw| {
-        let line = raw.strip_suffix(b"\r").unwrap_or(raw);
-        let joined = match held.is_empty() {
-            true => None,
-            false => held.join(format, line, &mut ctx, &mut report),
-        };
-        let parsed = joined.unwrap_or_else(|| format.parse_line(line, &mut ctx));
-        if std::mem::take(&mut ctx.open) {
-            held.hold(Defect::CutLine, 0, line);
-        }
-        matches!(parsed, Line::Event(_))
-    })
+    let mut reader = Reader::new(format);
+    head[..whole]
+        .split(|b| *b == b'\n')
+        .any(|l| matches!(reader.line(l), Line::Event(_)))
 }

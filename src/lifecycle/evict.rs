@@ -65,6 +65,7 @@ impl Device {
     pub fn lose_rq<S: Sink>(&mut self, i: Idx, cx: &mut Cx<'_, S>) {
         self.anomaly(AnomalyKind::CompletionMissing);
         self.n.completions_missing += 1;
+        self.give_up_whole(i);
         let r = &self.rqs[i];
         let sequenced = r.state == State::Sequenced;
         match r.rq.kind {

@@ -276,3 +276,41 @@ fn what_is_left_out_is_told() {
     let r = run(&["convert", "--to", "nothing", "x"]);
     assert_eq!(r.code, Some(2), "{}", r.err);
 }
+
+/// The law: what is written reads back, or it is said what does not.
+#[test]
+fn a_time_that_readers_will_not_believe_is_told() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let out = dir.path().join("out");
+    let line = |s: u32, cpu: u32, sector: u32| {
+        format!(
+            "fio-179 [00{cpu}] d..1. {s}.5: block_rq_issue: 8,0 WS 4096 () {sector} + 8 [fio]\n"
+        )
+    };
+    for (times, odd) in [
+        (&[10, 900, 10][..], 1),
+        (&[10, 900, 900], 0),
+        (&[10, 10, 12, 10, 11], 1),
+        (&[10, 11, 11, 10], 0),
+        (&[900, 10], 1),
+    ] {
+        let log = dir.path().join("log");
+        let text: String = (0..).zip(times).map(|(i, s)| line(*s, 0, i * 8)).collect();
+        fs::write(&log, text).expect("written");
+        let said = convert(&log, "blktrace", &out).expect("events");
+        let told = said.contains(&format!("{odd} events: the time before it"));
+        assert_eq!(told, odd > 0, "{times:?}: {said}");
+        let s = json(&["stats"], &out);
+        let read = s["inputs"][0]["events"].as_u64();
+        assert_eq!(read, Some(times.len() as u64 - odd), "{times:?}: {s}");
+    }
+    // CPUs are each in an order of their own.
+    let log = dir.path().join("log");
+    fs::write(
+        &log,
+        [line(10, 0, 0), line(900, 1, 8), line(10, 0, 16)].concat(),
+    )
+    .expect("written");
+    let said = convert(&log, "blktrace", &out).expect("events");
+    assert!(!said.contains("the time before it"), "{said}");
+}

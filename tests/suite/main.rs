@@ -14,6 +14,7 @@ mod hostile;
 mod laws;
 mod load;
 mod mutations;
+mod recognition;
 mod recorders;
 mod recordings;
 mod shapes;

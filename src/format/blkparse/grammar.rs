@@ -97,8 +97,28 @@ pub(super) fn line(text: &[u8]) -> Parsed<'_> {
     }
 }
 
+/// Whether a line starts an event or a message: device, CPU, number and time.
+pub(super) fn begins(text: &[u8]) -> bool {
+    let (_, text) = strip_front(text);
+    let front = (device, space1, number, space1, number, space1, time, space1);
+    { front }.parse(text).is_ok()
+}
+
+/// Whether the lines of an action end with the name of a task, and are events without it too.
+pub(super) fn may_name(action: Action) -> bool {
+    !matches!(
+        action,
+        Action::Complete
+            | Action::Requeue
+            | Action::Remap
+            | Action::Plug
+            | Action::Unplug
+            | Action::UnplugTimer
+    )
+}
+
 /// Mail quoting, emphasis, a `^C` that the terminal echoed, a byte order mark.
-fn strip_front(text: &[u8]) -> (bool, &[u8]) {
+pub(super) fn strip_front(text: &[u8]) -> (bool, &[u8]) {
     let junk = alt((
         value(false, space1::<In<'_>, nom::error::Error<In<'_>>>),
         value(false, tag(">")),

@@ -1,5 +1,5 @@
 use super::*;
-use crate::event::{Action, DevId, NO_SECTOR, Rwbs};
+use crate::event::{DevId, NO_SECTOR, Rwbs};
 use crate::units::Nanos;
 use proptest::prelude::*;
 
@@ -436,5 +436,86 @@ proptest! {
             prop_assert_eq!(Parsed::Event(fields), grammar::line(&line));
         }
         let _ = adapted(&line, &mut LineCtx::default());
+    }
+}
+
+/// Events with the names of their tasks, and the account.
+fn joined(text: &str) -> (Vec<(u64, String)>, ImportReport) {
+    let chunk = super::super::lines::parse_named(&Blkparse, text.as_bytes());
+    let by_grammar = super::super::lines::parse_named(&Reference, text.as_bytes());
+    assert_eq!(format!("{chunk:?}"), format!("{by_grammar:?}"));
+    let (events, report) = chunk;
+    assert!(report.law_holds(), "{report:?}");
+    let place = |(e, name): (BlockEvent, String)| (e.sector, name);
+    (events.into_iter().map(place).collect(), report)
+}
+
+#[test]
+fn what_a_mailer_wrapped_is_joined() {
+    let front = "  8,0    1       17     0.000123456  1234  ";
+    let text = format!(
+        "{front}Q  WS 8 + 8 \n[kworker/u82:7] # this one\n{front}D  WS 16 + 8\n> [a b]\n\
+         {front}C  WS 24 + 8\n[0]\n{front}Q  WS\n32 + 8 [dd]\n{front}D  DS 40 + 8 (\n  0) [fio]\n"
+    );
+    let (events, report) = joined(&text);
+    let want = [
+        (8, "kworker/u82:7"),
+        (16, "a b"),
+        (24, ""),
+        (32, "dd"),
+        (40, "fio"),
+    ];
+    assert_eq!(events, want.map(|(s, n)| (s, n.to_string())));
+    assert_eq!(report.skipped[&SkipRule::Wrapped], 5);
+    assert_eq!(report.defects.len(), 0, "{report:?}");
+}
+
+#[test]
+fn only_what_is_certain_is_joined() {
+    let front = "  8,0    1       17     0.000123456  1234  ";
+    for (text, names, damaged, skipped) in [
+        // Not a name: an error, an ellipsis, a name too long, a name in prose.
+        (format!("{front}Q  WS 8 + 8\n[0]\n"), vec![""], 1, 0),
+        (format!("{front}Q  WS 8 + 8\n[...]\n"), vec![""], 0, 1),
+        (
+            format!("{front}Q  WS 8 + 8\n[a name longer than 15]\n"),
+            vec![""],
+            1,
+            0,
+        ),
+        (
+            format!("{front}Q  WS 8 + 8\n[dd] and so on\n"),
+            vec![""],
+            1,
+            0,
+        ),
+        // The line before has a name, could not have one, or is another one.
+        (
+            format!("{front}Q  WS 8 + 8 [fio]\n[dd]\n"),
+            vec!["fio"],
+            1,
+            0,
+        ),
+        (format!("{front}C  WS 8 + 8 [0]\n[dd]\n"), vec![""], 1, 0),
+        (format!("{front}Q  WS 8 + 8\n\n[dd]\n"), vec![""], 1, 1),
+        // The next line is no rest of a cut one.
+        (
+            format!("{front}Q  WS 8 +\nthanks\n{front}Q  WS 8 + 8 [dd]\n"),
+            vec!["dd"],
+            2,
+            0,
+        ),
+        (
+            format!("{front}C  WS 8 + 8\n{front}Q  WS 8 + 8 [dd]\n"),
+            vec!["dd"],
+            1,
+            0,
+        ),
+    ] {
+        let (events, report) = joined(&text);
+        let got: Vec<&str> = events.iter().map(|(_, n)| n.as_str()).collect();
+        assert_eq!(got, names, "{text}");
+        let lines = (report.defect_lines(), report.skipped_lines());
+        assert_eq!(lines, (damaged, skipped), "{text}");
     }
 }

@@ -51,6 +51,10 @@ impl TraceFormat for Blktrace {
         }
     }
 
+    fn binary(&self) -> bool {
+        true
+    }
+
     fn together(&self) -> bool {
         true
     }

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 /// A record this far (ns) from both its neighbours on the same CPU, which agree with each other, has a damaged time.
 /// A CPU's own records are in order: `__blk_add_trace` takes the time with interrupts off.
-const FAR: u64 = 1_000_000_000;
+pub(super) const FAR: u64 = 1_000_000_000;
 
 /// One input.
 pub(super) struct Part {

@@ -4,6 +4,7 @@
 //! include/uapi/linux/blktrace_api.h.
 
 use super::meaning::{ACTIONS, category, letters_of, rwbs};
+use super::part::FAR;
 use super::record::{Form, NOTIFY, Record};
 use crate::event::{Action, BlockEvent, CommId, NO_CPU, NO_PID, NO_SECTOR, Rwbs};
 use crate::format::write::{EventWriter, Known, WriterInfo, Wrote};
@@ -32,6 +33,8 @@ struct Blktrace {
     /// Added to times where the first one is not positive: unsigned numbers know no earlier ones, and blkparse takes 0 for a
     /// beginning that it has not met yet.
     shift: Option<i64>,
+    /// CPU and time of the last two records.
+    last: [Option<(u32, u64)>; 2],
 }
 
 impl EventWriter for Blktrace {
@@ -78,7 +81,12 @@ impl EventWriter for Blktrace {
             _ => {}
         }
         r.write(V7, &pdu, out);
-        less(e, &r, known, long_name)
+        match self.there_and_back(&r) {
+            true => Wrote::Less(
+                "the time before it is more than 1 s off on its CPU: in a recording that is damage (bad_time), and read so",
+            ),
+            false => less(e, &r, known, long_name),
+        }
     }
 }
 
@@ -90,6 +98,27 @@ impl Blktrace {
         let n = self.sequences.entry(key).or_default();
         *n = n.wrapping_add(1);
         *n
+    }
+
+    /// Whether the record before this one is so far from its neighbours that readers do not believe it: a CPU's own
+    /// records are in order.
+    fn there_and_back(&mut self, r: &Record) -> bool {
+        let [before, odd] = self.last;
+        self.last = [odd, Some((r.cpu, r.time))];
+        let own =
+            |record: Option<(u32, u64)>| record.filter(|(cpu, _)| *cpu == r.cpu).map(|(_, t)| t);
+        let Some(odd) = own(odd).filter(|t| t.abs_diff(r.time) > FAR) else {
+            return false;
+        };
+        let found = match own(before) {
+            Some(b) => b <= r.time && b.abs_diff(odd) > FAR && !(b..=r.time).contains(&odd),
+            None => odd > r.time,
+        };
+        if found {
+            // What is not believed is no measure for what follows.
+            self.last[0] = before;
+        }
+        found
     }
 
     /// Writes the task's name if it is a new one; `true` if it is longer than the kernel's.
