@@ -213,4 +213,6 @@ fn looked_up(fields: EventLine<'_>, ctx: &mut LineCtx) -> BlockEvent {
 }
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;
