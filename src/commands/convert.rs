@@ -114,11 +114,14 @@ pub fn convert(o: &ConvertOpts) -> Result<Done> {
 fn tell(apart: &BTreeMap<Wrote, u64>, finished: &Finished, o: &ConvertOpts) {
     if !o.output.quiet {
         for (w, n) in apart {
-            let n = human_count(*n);
+            let events = match n {
+                1 => "1 event".to_string(),
+                n => format!("{} events", human_count(*n)),
+            };
             match w {
                 Wrote::Whole => {}
-                Wrote::Less(why) => complain(&format!("note: {n} events: {why}")),
-                Wrote::Not(why) => complain(&format!("warning: {n} events left out: {why}")),
+                Wrote::Less(why) => complain(&format!("note: {events}: {why}")),
+                Wrote::Not(why) => complain(&format!("warning: {events} left out: {why}")),
             }
         }
     }

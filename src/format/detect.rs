@@ -39,8 +39,8 @@ pub(super) fn known() -> String {
 /// No format, or more than one, claims it; or it is a text that shows a few events.
 pub(super) fn sniff(path: &Path, head: &[u8], more: bool) -> Result<&'static dyn TraceFormat> {
     // What begins with the magic of a binary format is no text.
-    let binary = FORMATS.iter().find(|f| f.binary());
-    if let Some(f) = binary.filter(|f| f.sniff(head) == Sniff::Yes) {
+    let mut binary = FORMATS.iter().filter(|f| f.binary());
+    if let Some(f) = binary.find(|f| f.sniff(head) == Sniff::Yes) {
         return Ok(*f);
     }
     let mut claims: Vec<&dyn TraceFormat> = FORMATS

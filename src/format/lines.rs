@@ -314,8 +314,7 @@ impl Work<'_> {
                 self.report.skip(rule);
             }
             Line::Lost(n) => {
-                let lost = self.report.lost_events.get_or_insert(0);
-                *lost = lost.saturating_add(n);
+                self.report.lose(n);
                 self.report.defect(Defect::Lost, self.report.lines, line);
             }
             Line::Defect(kind) if std::mem::take(&mut self.ctx.open) => {

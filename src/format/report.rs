@@ -193,6 +193,12 @@ pub struct ImportReport {
 }
 
 impl ImportReport {
+    /// The recorder says that it lost so many more events.
+    pub(super) fn lose(&mut self, events: u64) {
+        let lost = self.lost_events.get_or_insert(0);
+        *lost = lost.saturating_add(events);
+    }
+
     /// How many places of each kind of damage are kept.
     pub const PLACES: usize = 3;
     /// How many lines of the recorder's own summary are kept (real ones have 9 a CPU and device).

@@ -19,6 +19,9 @@ pub(super) struct Held {
     kind: Option<Defect>,
 }
 
+/// Longest name of a task that a kernel prints (`TASK_COMM_LEN` − 1).
+const COMM: usize = 15;
+
 impl Held {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
@@ -46,6 +49,8 @@ impl Held {
             let whole = format.parse_line(&self.text(line), ctx);
             let open = std::mem::take(&mut ctx.open);
             match whole {
+                // What follows is prose, and not the rest of a name.
+                Line::Event(e) if ctx.comms.raw(e.comm).is_some_and(|n| n.len() > COMM) => {}
                 Line::Event(_) | Line::Skip(_) => {
                     self.lines
                         .drain(..)

@@ -97,7 +97,7 @@ impl LineFormat for Blkparse {
     fn finish(&self, report: &mut ImportReport, names: &mut DeviceNames<'_>) {
         let summary = summary::parse(&report.trailer);
         if let Some(lost) = summary.skipped_events() {
-            *report.lost_events.get_or_insert(0) += lost;
+            report.lose(lost);
         } else if let Some(missing) = report.sequences.missing() {
             // blktrace's own message of drops counts the same events; damaged lines had their numbers too.
             let missing = missing.saturating_sub(report.defect_lines());

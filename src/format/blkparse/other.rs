@@ -138,7 +138,9 @@ pub(super) fn name_alone(text: &[u8]) -> Option<&[u8]> {
     };
     let name = text.strip_prefix(b"[")?.strip_suffix(b"]")?;
     let number = name.iter().all(u8::is_ascii_digit);
-    (!number && name.len() <= COMM).then_some(name)
+    // What posters write for text they left out, and prompts.
+    let remark = matches!(name, b"snip" | b"snipped" | b"cut" | b"...") || name.contains(&b'@');
+    (!number && !remark && name.len() <= COMM).then_some(name)
 }
 
 /// The kind of damage of a line that is nothing known, given what the grammar says. A line that starts in the middle

@@ -72,6 +72,10 @@ fn columns() -> impl Strategy<Value = Vec<u8>> {
         for (at, byte) in changes {
             let at = at.index(text.len());
             text[at] = byte;
+            // At times the whole column of the device.
+            if byte < 8 && at < 8 {
+                text[..8].fill(byte);
+            }
         }
         text
     })

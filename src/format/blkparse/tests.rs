@@ -70,7 +70,16 @@ fn the_usual_lines_take_the_fast_path_and_agree_with_the_grammar() {
             Some(grammar::line(l.as_bytes())),
             "{l}"
         );
+        let columns = l.starts_with(' ') || l.starts_with("259,0 ");
+        assert_eq!(fast::by_columns(l.as_bytes()), columns, "{l}");
     }
+}
+
+#[test]
+fn a_wide_pid_moves_only_what_is_behind_it() {
+    let l = "  8,0    0        2     0.000000002 4194303  Q  WS 8 + 8 [dd]";
+    assert!(fast::by_columns(l.as_bytes()));
+    assert_eq!(event(l).pid, 4_194_303);
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod frames;
 mod meaning;
 mod merge;
 mod names;
+mod neighbours;
 mod part;
 mod reader;
 mod record;

@@ -4,7 +4,7 @@
 //! include/uapi/linux/blktrace_api.h.
 
 use super::meaning::{ACTIONS, category, letters_of, rwbs};
-use super::part::FAR;
+use super::neighbours::{Place, out_of_line, usual};
 use super::record::{Form, NOTIFY, Record};
 use crate::event::{Action, BlockEvent, CommId, NO_CPU, NO_PID, NO_SECTOR, Rwbs};
 use crate::format::write::{EventWriter, Known, WriterInfo, Wrote};
@@ -33,8 +33,11 @@ struct Blktrace {
     /// Added to times where the first one is not positive: unsigned numbers know no earlier ones, and blkparse takes 0 for a
     /// beginning that it has not met yet.
     shift: Option<i64>,
-    /// CPU and time of the last two records.
-    last: [Option<(u32, u64)>; 2],
+    /// The last record that readers will believe, and the one after it, which the next one judges.
+    believed: Option<Place>,
+    last: Option<Place>,
+    /// A notice follows it: readers then have no record to judge it by.
+    noticed: bool,
 }
 
 impl EventWriter for Blktrace {
@@ -81,7 +84,11 @@ impl EventWriter for Blktrace {
             _ => {}
         }
         r.write(V7, &pdu, out);
-        match self.there_and_back(&r) {
+        let place = Place {
+            cpu: r.cpu,
+            time: r.time,
+        };
+        match self.condemns(place) {
             true => Wrote::Less(
                 "the time before it is more than 1 s off on its CPU: in a recording that is damage (bad_time), and read so",
             ),
@@ -100,25 +107,20 @@ impl Blktrace {
         *n
     }
 
-    /// Whether the record before this one is so far from its neighbours that readers do not believe it: a CPU's own
-    /// records are in order.
-    fn there_and_back(&mut self, r: &Record) -> bool {
-        let [before, odd] = self.last;
-        self.last = [odd, Some((r.cpu, r.time))];
-        let own =
-            |record: Option<(u32, u64)>| record.filter(|(cpu, _)| *cpu == r.cpu).map(|(_, t)| t);
-        let Some(odd) = own(odd).filter(|t| t.abs_diff(r.time) > FAR) else {
+    /// Whether the record before this one is so far from its neighbours that readers will not believe it.
+    fn condemns(&mut self, next: Place) -> bool {
+        let judged = !std::mem::take(&mut self.noticed);
+        let last = self.last.replace(next);
+        let Some(odd) = last else {
             return false;
         };
-        let found = match own(before) {
-            Some(b) => b <= r.time && b.abs_diff(odd) > FAR && !(b..=r.time).contains(&odd),
-            None => odd > r.time,
-        };
-        if found {
-            // What is not believed is no measure for what follows.
-            self.last[0] = before;
+        let believed = self.believed.is_some_and(|b| usual(b, odd.time))
+            || !judged
+            || !out_of_line(self.believed, odd, next);
+        if believed {
+            self.believed = last;
         }
-        found
+        !believed
     }
 
     /// Writes the task's name if it is a new one; `true` if it is longer than the kernel's.
@@ -149,6 +151,7 @@ impl Blktrace {
                 ..*r
             };
             note.write(V7, &pdu, out);
+            self.noticed = true;
         }
         name.len() >= NAME
     }

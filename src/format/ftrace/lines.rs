@@ -281,7 +281,7 @@ pub(super) fn overwritten(report: &mut ImportReport) {
     if lost == 0 {
         return;
     }
-    *report.lost_events.get_or_insert(0) += lost;
+    report.lose(lost);
     report.notes.push(format!(
         "the ring buffer had overwritten its {lost} oldest entries: each CPU's events start late (a larger buffer_size_kb keeps more)"
     ));

@@ -335,7 +335,7 @@ fn number(raw: &mut Raw<'_>, s: &Slot, text: &[u8]) -> Result<(), Line> {
 
 /// Puts one half of a device number in place.
 fn half(dev: &mut Option<crate::event::DevId>, n: Num, major: bool) -> Result<(), Line> {
-    let limit = if major { 0xfff } else { 0xf_ffff };
+    let limit = if major { 0xffe } else { 0xf_ffff };
     let v = n.unsigned().filter(|v| *v <= limit);
     let v = v.ok_or(Line::Defect(Defect::BadDevice))? as u32;
     let old = dev.unwrap_or_default();

@@ -45,7 +45,7 @@ pub(in crate::format) fn fail(i: In<'_>) -> nom::Err<nom::error::Error<In<'_>>> 
 pub(in crate::format) fn device(i: In<'_>) -> Out<'_, DevId> {
     let parts = separated_pair(number, char(','), preceded(space0, number));
     map_opt(parts, |(major, minor)| {
-        let fits = major <= 0xfff && minor <= 0xf_ffff;
+        let fits = major < 0xfff && minor <= 0xf_ffff;
         fits.then(|| DevId::new(major as u32, minor as u32))
     })
     .parse(i)
