@@ -45,6 +45,28 @@ pub struct InputArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Selection")]
 pub struct WindowArgs {
+    #[command(flatten)]
+    start: StartArgs,
+    /// Only events before this time; written as --from
+    #[arg(long, value_name = "TIME", alias = "until", value_parser = values::time, allow_hyphen_values = true)]
+    to: Option<Nanos>,
+}
+
+/// Which part of the trace, where `--to` names something else.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Selection")]
+pub struct UntilArgs {
+    #[command(flatten)]
+    start: StartArgs,
+    /// Only events before this time; written as --from
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
+    until: Option<Nanos>,
+}
+
+/// The devices, and the beginning of the part.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Selection")]
+struct StartArgs {
     /// Only these devices: MAJ,MIN, or a name that --queue or the trace tells; repeat or list
     #[arg(long, value_name = "DEV", value_parser = values::devices)]
     dev: Vec<Vec<DevSpec>>,
@@ -52,9 +74,6 @@ pub struct WindowArgs {
     /// logs print ns, so 19431550654 there is 19431550654ns here, or 19.431550654
     #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     from: Option<Nanos>,
-    /// Only events before this time; written as --from
-    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
-    to: Option<Nanos>,
 }
 
 /// Which bios and requests.
@@ -130,10 +149,23 @@ impl InputArgs {
 impl WindowArgs {
     /// As the commands take it.
     pub fn opts(self) -> Window {
+        self.start.opts(self.to)
+    }
+}
+
+impl UntilArgs {
+    /// As the commands take it.
+    pub fn opts(self) -> Window {
+        self.start.opts(self.until)
+    }
+}
+
+impl StartArgs {
+    fn opts(self, to: Option<Nanos>) -> Window {
         Window {
             devs: self.dev.into_iter().flatten().collect(),
             from: self.from,
-            to: self.to,
+            to,
         }
     }
 }

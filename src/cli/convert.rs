@@ -1,6 +1,6 @@
 //! `blkan convert` as clap sees it.
 
-use super::common::{FilterArgs, InputArgs, WindowArgs};
+use super::common::{FilterArgs, InputArgs, UntilArgs};
 use crate::commands::{ConvertOpts, OutputOpts, targets};
 use clap::Args;
 use clap::builder::PossibleValue;
@@ -23,7 +23,7 @@ pub struct ConvertArgs {
     #[arg(long, value_name = "FORMAT", value_parser = formats(), help_heading = "Output")]
     to: String,
     #[command(flatten)]
-    window: WindowArgs,
+    window: UntilArgs,
     #[command(flatten)]
     filter: FilterArgs,
     /// Write to FILE instead of stdout

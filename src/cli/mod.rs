@@ -105,7 +105,13 @@ mod tests {
         cmd.build();
         cmd.clone().debug_assert();
         for sub in cmd.get_subcommands().filter(|s| s.get_name() != "help") {
+            // clap's own check of this is not in a release build.
+            let mut names = std::collections::BTreeSet::new();
             for arg in sub.get_arguments() {
+                for name in arg.get_long_and_visible_aliases().unwrap_or_default() {
+                    let twice = !names.insert(name.to_string());
+                    assert!(!twice, "{} --{name} twice", sub.get_name());
+                }
                 assert!(
                     arg.get_help().is_some(),
                     "{} {}",

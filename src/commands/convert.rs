@@ -81,7 +81,11 @@ pub fn convert(o: &ConvertOpts) -> Result<Done> {
             human_count(*n),
             info.title
         );
-        return Err(Error::new(Kind::Format, text).hint("--to canonical holds every event"));
+        let hint = match info.name {
+            "canonical" => "read them as they are: blkan events",
+            _ => "--to canonical holds every event",
+        };
+        return Err(Error::new(Kind::Format, text).hint(hint));
     }
     sink.writer.end(&finished.names, lost, &mut sink.buffer);
     sink.spill();
@@ -110,11 +114,14 @@ pub fn convert(o: &ConvertOpts) -> Result<Done> {
 fn tell(apart: &BTreeMap<Wrote, u64>, finished: &Finished, o: &ConvertOpts) {
     if !o.output.quiet {
         for (w, n) in apart {
-            let n = human_count(*n);
+            let events = match n {
+                1 => "1 event".to_string(),
+                n => format!("{} events", human_count(*n)),
+            };
             match w {
                 Wrote::Whole => {}
-                Wrote::Less(why) => complain(&format!("note: {n} events: {why}")),
-                Wrote::Not(why) => complain(&format!("warning: {n} events left out: {why}")),
+                Wrote::Less(why) => complain(&format!("note: {events}: {why}")),
+                Wrote::Not(why) => complain(&format!("warning: {events} left out: {why}")),
             }
         }
     }

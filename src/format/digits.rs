@@ -11,17 +11,7 @@ const SIX: u64 = u64::from_le_bytes([6; 8]);
 const LOW: u64 = u64::from_le_bytes([0x0f; 8]);
 
 /// Powers of ten by the number of digits.
-const TENS: [u64; 9] = [
-    1,
-    10,
-    100,
-    1_000,
-    10_000,
-    100_000,
-    1_000_000,
-    10_000_000,
-    100_000_000,
-];
+const TENS: [u64; 8] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000];
 
 /// The eight bytes from `at` on, if the text has as many.
 #[inline(always)]
@@ -81,7 +71,7 @@ pub(super) fn left_aligned(w: u64) -> (usize, u64) {
     (n, value(w << (64 - 8 * n)))
 }
 
-/// The digits from `at` on, up to 16 of them, as their number and value; `None` if there are more, or if the text ends
+/// The digits from `at` on, up to 15 of them, as their number and value; `None` if there are more, or if the text ends
 /// too soon to tell by words.
 #[inline(always)]
 pub(super) fn number(text: &[u8], at: usize) -> Option<(usize, u64)> {

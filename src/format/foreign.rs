@@ -1,8 +1,10 @@
 //! What an input looks like that no reader takes: so that the refusal names it and says what to do instead.
 
+use super::Defect;
 use super::detect::known;
 use super::ftrace;
 use super::lines::MAX_LINE;
+use super::tracepoint::words::far_time;
 use crate::error::{Error, Kind};
 use memchr::memmem;
 use std::path::Path;
@@ -86,6 +88,11 @@ static LOOKS: &[Look] = &[
         hint: "write it to a file: perf script --ns > trace.txt, with -F at least time,event,trace",
     },
     Look {
+        is: |h| has_line(h, is_raw_event),
+        what: "these are events of ftrace as raw fields (dev=… sector=…) instead of the kernel's text",
+        hint: Defect::RawFields.remedy(),
+    },
+    Look {
         is: is_ftrace,
         what: "this is text of ftrace, trace-cmd or perf script, but its beginning holds no whole event of the block layer",
         hint: "if events of block come later, name the format: --format ftrace, perf-script or blk-tracer; else record events/block/",
@@ -132,9 +139,16 @@ static LOOKS: &[Look] = &[
 /// The error for an input that no format claims.
 pub(super) fn refusal(path: &Path, head: &[u8]) -> Error {
     let look = LOOKS.iter().find(|l| (l.is)(head));
-    let (what, hint) = match look {
-        Some(l) => (l.what.to_string(), l.hint),
-        None => (
+    let (what, hint) = match (look, far(head)) {
+        (_, Some(time)) => (
+            format!(
+                "the times of this text are no times of a running system: expected at most 9223372036.854775807 s (2^63 ns, 292 \
+                 years), found '{time}'"
+            ),
+            FAR_HINT,
+        ),
+        (Some(l), None) => (l.what.to_string(), l.hint),
+        (None, None) => (
             format!(
                 "no line of its beginning is an event of a known trace format; it starts with '{}'",
                 start(head)
@@ -145,6 +159,28 @@ pub(super) fn refusal(path: &Path, head: &[u8]) -> Error {
     Error::new(Kind::Format, format!("{what}. blkan reads: {}", known()))
         .path(path)
         .hint(hint)
+}
+
+/// What to do about times beyond 2^63 ns.
+pub(super) const FAR_HINT: &str = "a clock that ran below zero prints so; record with echo mono > /sys/kernel/tracing/trace_clock (perf record -k mono)";
+
+/// A time beyond 2^63 ns on a line with a tracepoint of the block layer.
+fn far(head: &[u8]) -> Option<String> {
+    let mut lines = head.split(|b| *b == b'\n');
+    lines.find_map(|l| {
+        memmem::find(l, b" block")?;
+        let word = l.split(|b| *b == b' ').find(|w| far_time(w))?;
+        Some(String::from_utf8_lossy(word.strip_suffix(b":")?).into_owned())
+    })
+}
+
+/// `block_rq_issue: dev=…` on a line of ftrace.
+fn is_raw_event(line: &[u8]) -> bool {
+    let Some(at) = memmem::find(line, b": block_") else {
+        return false;
+    };
+    let after = &line[at + 2..];
+    memmem::find(after, b": ").is_some_and(|c| ftrace::is_raw(&after[c + 2..]))
 }
 
 /// The first line, cut, for people.
@@ -233,7 +269,7 @@ fn is_archive(head: &[u8]) -> bool {
 }
 
 /// A NUL, or one byte in ten that no text of any encoding in use has.
-fn is_binary(head: &[u8]) -> bool {
+pub(super) fn is_binary(head: &[u8]) -> bool {
     let odd = |b: &&u8| **b < 0x20 && !matches!(**b, b'\n' | b'\r' | b'\t' | 0x1b | 0x0c);
     memchr::memchr(0, head).is_some() || head.iter().filter(odd).count() * 10 > head.len()
 }
@@ -297,5 +333,26 @@ mod tests {
         let text = says(b"Dear list,\nmy disk is slow.\n");
         assert!(text.contains("'Dear list,'"), "{text}");
         assert!(says(&vec![b'x'; MAX_LINE]).contains("64 KiB"));
+    }
+    #[test]
+    fn events_of_no_use_are_told_with_what_to_do() {
+        let cases: [(&[u8], &str); 3] = [
+            (
+                b"  dd-1 [000] d... 18446744073.709551: block_rq_issue: 8,0 W 0 () 8 + 8 [dd]\n",
+                "found '18446744073.709551'",
+            ),
+            (
+                b"  dd 1 [000] 18446744073.709551: block:block_rq_issue: 8,0 W 0 () 8 + 8 [dd]\n",
+                "expected at most 9223372036",
+            ),
+            (
+                b"  dd-1 [000] d... 1.5: block_rq_issue: dev=8388608 sector=8 nr_sector=8\n",
+                "without -R",
+            ),
+        ];
+        for (head, word) in cases {
+            let text = says(head);
+            assert!(text.contains(word) && text.contains("hint:"), "{text}");
+        }
     }
 }

@@ -307,9 +307,14 @@ impl Work<'_> {
                 }
                 self.event(e);
             }
-            Line::Skip(rule) => self.report.skip(rule),
+            Line::Skip(rule) => {
+                if self.ctx.name_of_last.is_some() {
+                    self.name_last();
+                }
+                self.report.skip(rule);
+            }
             Line::Lost(n) => {
-                *self.report.lost_events.get_or_insert(0) += n;
+                self.report.lose(n);
                 self.report.defect(Defect::Lost, self.report.lines, line);
             }
             Line::Defect(kind) if std::mem::take(&mut self.ctx.open) => {
@@ -324,6 +329,14 @@ impl Work<'_> {
         for mut first in self.ctx.also.drain(..) {
             first.line = line;
             self.events.push(first);
+        }
+    }
+
+    /// Gives the event before the name that a mailer put on a line of its own.
+    #[cold]
+    fn name_last(&mut self) {
+        if let (Some(name), Some(last)) = (self.ctx.name_of_last.take(), self.events.last_mut()) {
+            last.comm = name;
         }
     }
 
@@ -349,6 +362,22 @@ pub(super) fn parse_text(format: &dyn LineFormat, text: &[u8]) -> (Vec<BlockEven
     };
     let parsed = parse_chunk(format, false, chunk, Vec::new());
     (parsed.events, parsed.report)
+}
+
+/// The same with the names of the tasks, empty where there is none.
+#[cfg(test)]
+pub(super) fn parse_named(
+    format: &dyn LineFormat,
+    text: &[u8],
+) -> (Vec<(BlockEvent, String)>, ImportReport) {
+    let chunk = Chunk {
+        buffer: text.to_vec(),
+        used: text.len(),
+        broken: false,
+    };
+    let parsed = parse_chunk(format, false, chunk, Vec::new());
+    let named = |e: &BlockEvent| (*e, parsed.comms.name(e.comm).unwrap_or_default());
+    (parsed.events.iter().map(named).collect(), parsed.report)
 }
 
 #[cfg(test)]

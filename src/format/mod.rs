@@ -24,6 +24,7 @@ mod pipeline;
 mod queue;
 mod report;
 mod sequence;
+mod share;
 pub mod template;
 mod text;
 mod tracepoint;
@@ -36,6 +37,7 @@ pub use open::{EventReader, How, ReadOptions, Source, Trace, unpack};
 pub use queue::{Snapshot, parse_queue};
 pub use report::{Defect, DefectCount, ImportReport, SkipRule};
 pub use sequence::Sequences;
+pub use share::Share;
 pub use write::{EventWriter, Known, WRITERS, WriterInfo, Wrote};
 
 use crate::error::Result;
@@ -124,6 +126,11 @@ pub struct LineCtx {
     /// Set with a [`Line::Defect`]: nothing is wrong but that the line ends too early, so that the next one may hold its
     /// rest (a mailer wrapped it). Only of use for formats that say how their lines begin ([`LineFormat::begins`]).
     pub open: bool,
+    /// Set with a skipped line: it held the name of the task of the event before, which a mailer had put on a line of its
+    /// own.
+    pub(super) name_of_last: Option<CommId>,
+    /// The line before was an event that is whole but for the name of its task.
+    pub(super) nameless: bool,
     /// Columns of the line before, if that was an event of no interest, which a mailer may have wrapped; else 0.
     pub(super) other_columns: usize,
     /// Sequence numbers of this chunk.
@@ -243,8 +250,16 @@ fn packed(name: &[u8]) -> Option<u128> {
 pub trait TraceFormat: Send + Sync {
     /// Facts.
     fn info(&self) -> &FormatInfo;
-    /// Looks at up to 64 KiB of decompressed bytes.
+    /// Looks at up to 64 KiB of decompressed bytes (1 MiB if no format knows those).
     fn sniff(&self, head: &[u8]) -> Sniff;
+    /// How much of a head that it claims is events; `None`: the claim rests on more than single lines.
+    fn share(&self, _head: &[u8]) -> Option<Share> {
+        None
+    }
+    /// Whether it is recognised by a magic number that no text begins with.
+    fn binary(&self) -> bool {
+        false
+    }
     /// Whether several inputs are parts of one recording and must be opened together (per-CPU files).
     fn together(&self) -> bool {
         false
@@ -263,6 +278,10 @@ impl<T: LineFormat + 'static> TraceFormat for T {
 
     fn sniff(&self, head: &[u8]) -> Sniff {
         LineFormat::sniff(self, head)
+    }
+
+    fn share(&self, head: &[u8]) -> Option<Share> {
+        Some(Share::of(self, head, |d| d == Defect::NotAnEvent))
     }
 
     fn open(&'static self, sources: Vec<Source>, how: &How) -> Result<Box<dyn EventReader>> {

@@ -328,7 +328,7 @@ fn recognise(path: &Path, part: bool, input: &mut Input) -> Result<&'static dyn 
             fault => Err(nothing(path, fault)),
         };
     }
-    detect::sniff(path, input.peek(detect::HEAD)).map_err(|e| with_fault(e, path, input))
+    detect::of_input(path, input).map_err(|e| with_fault(e, path, input))
 }
 
 /// One reader, and its events ready to be merged with those of others, from `at` on.

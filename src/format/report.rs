@@ -59,6 +59,10 @@ pub enum Defect {
     BadNumber,
     /// The event's letter or name is not known.
     UnknownAction,
+    /// The fields of an event as the kernel keeps them, where its text belongs.
+    RawFields,
+    /// Two actions have formats that the line fits.
+    Ambiguous,
     /// Not a line of this format at all.
     NotAnEvent,
     /// Longer than the line limit.
@@ -86,6 +90,8 @@ impl Defect {
             Defect::BadDevice => "bad_device",
             Defect::BadNumber => "bad_number",
             Defect::UnknownAction => "unknown_action",
+            Defect::RawFields => "raw_fields",
+            Defect::Ambiguous => "ambiguous_line",
             Defect::NotAnEvent => "not_an_event",
             Defect::TooLong => "line_too_long",
             Defect::TruncatedStream => "truncated_stream",
@@ -106,7 +112,7 @@ impl Defect {
     }
 
     /// What to do about it.
-    pub fn remedy(self) -> &'static str {
+    pub const fn remedy(self) -> &'static str {
         match self {
             Defect::TruncatedStream => {
                 "the file was cut while it was written or copied; fetch it again"
@@ -120,6 +126,12 @@ impl Defect {
             }
             Defect::NotAnEvent => {
                 "text between the events is harmless; if it is most of the file, name the --format"
+            }
+            Defect::RawFields => {
+                "raw fields: run trace-cmd report without -R; unset the option: echo 0 > /sys/kernel/tracing/options/fields"
+            }
+            Defect::Ambiguous => {
+                "have blkparse print the action (%a), or other words in the format of each"
             }
             Defect::BadRecord => {
                 "the place was skipped and counted; fetch the file again, compare its checksum"
@@ -181,6 +193,12 @@ pub struct ImportReport {
 }
 
 impl ImportReport {
+    /// The recorder says that it lost so many more events.
+    pub(super) fn lose(&mut self, events: u64) {
+        let lost = self.lost_events.get_or_insert(0);
+        *lost = lost.saturating_add(events);
+    }
+
     /// How many places of each kind of damage are kept.
     pub const PLACES: usize = 3;
     /// How many lines of the recorder's own summary are kept (real ones have 9 a CPU and device).
@@ -258,7 +276,8 @@ impl ImportReport {
                 .extend(places.map(|(line, text)| (before + line, text)));
         }
         if let Some(lost) = part.lost_events {
-            *self.lost_events.get_or_insert(0) += lost;
+            let mine = self.lost_events.get_or_insert(0);
+            *mine = mine.saturating_add(lost);
         }
         self.steps.add(part.steps);
         let room = Self::TRAILER.saturating_sub(self.trailer.len());

@@ -19,6 +19,9 @@ pub(super) struct Held {
     kind: Option<Defect>,
 }
 
+/// Longest name of a task that a kernel prints (`TASK_COMM_LEN` − 1).
+const COMM: usize = 15;
+
 impl Held {
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
@@ -46,6 +49,8 @@ impl Held {
             let whole = format.parse_line(&self.text(line), ctx);
             let open = std::mem::take(&mut ctx.open);
             match whole {
+                // What follows is prose, and not the rest of a name.
+                Line::Event(e) if ctx.comms.raw(e.comm).is_some_and(|n| n.len() > COMM) => {}
                 Line::Event(_) | Line::Skip(_) => {
                     self.lines
                         .drain(..)
@@ -115,22 +120,47 @@ pub(super) fn cut(text: &[u8], begins: fn(&[u8]) -> bool) -> usize {
     text.len()
 }
 
+/// Reads lines one by one, wrapped ones joined, for recognising formats.
+pub(super) struct Reader<'a> {
+    format: &'a dyn LineFormat,
+    ctx: LineCtx,
+    held: Held,
+    report: ImportReport,
+}
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(format: &'a dyn LineFormat) -> Reader<'a> {
+        Reader {
+            format,
+            ctx: LineCtx::default(),
+            held: Held::default(),
+            report: ImportReport::default(),
+        }
+    }
+
+    /// What a line, maybe with those held before it, is.
+    pub(super) fn line(&mut self, raw: &[u8]) -> Line {
+        let line = raw.strip_suffix(b"\r").unwrap_or(raw);
+        let joined = match self.held.is_empty() {
+            true => None,
+            false => self
+                .held
+                .join(self.format, line, &mut self.ctx, &mut self.report),
+        };
+        let parsed = joined.unwrap_or_else(|| self.format.parse_line(line, &mut self.ctx));
+        self.ctx.also.clear();
+        if std::mem::take(&mut self.ctx.open) {
+            self.held.hold(Defect::CutLine, 0, line);
+        }
+        parsed
+    }
+}
+
 /// Whether the head of an input holds an event, be it wrapped: for recognising formats.
 pub(super) fn has_event(format: &dyn LineFormat, head: &[u8]) -> bool {
     let whole = memrchr(b'\n', head).unwrap_or(head.len());
-    let mut ctx = LineCtx::default();
-    let mut held = Held::default();
-    let mut report = ImportReport::default();
-    head[..whole].split(|b| *b == b'\n').any(|raw| {
-        let line = raw.strip_suffix(b"\r").unwrap_or(raw);
-        let joined = match held.is_empty() {
-            true => None,
-            false => held.join(format, line, &mut ctx, &mut report),
-        };
-        let parsed = joined.unwrap_or_else(|| format.parse_line(line, &mut ctx));
-        if std::mem::take(&mut ctx.open) {
-            held.hold(Defect::CutLine, 0, line);
-        }
-        matches!(parsed, Line::Event(_))
-    })
+    let mut reader = Reader::new(format);
+    head[..whole]
+        .split(|b| *b == b'\n')
+        .any(|l| matches!(reader.line(l), Line::Event(_)))
 }

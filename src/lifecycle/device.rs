@@ -7,7 +7,7 @@ use super::summary::*;
 use super::types::*;
 use crate::event::{BlockEvent, DevId, NO_SECTOR, Rwbs};
 use crate::units::Nanos;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A bio, or a piece of one. A bio that is not cut is its own only piece.
@@ -174,6 +174,8 @@ pub(super) struct Device {
     pub passthrough: Fifo,
     /// Open requests of sources that tell each one whole, with their running numbers.
     pub whole: FxHashMap<super::whole::Key, (Idx, u64)>,
+    /// Lines of those that were given up and have not ended.
+    pub given_up: FxHashSet<u32>,
     pub remaps: VecDeque<PendingRemap>,
     pub burst: Option<Burst>,
     /// Two device flushes were in flight at once: several hardware queues.
@@ -219,6 +221,7 @@ impl Device {
             flushes: Fifo::default(),
             passthrough: Fifo::default(),
             whole: FxHashMap::default(),
+            given_up: FxHashSet::default(),
             remaps: VecDeque::new(),
             burst: None,
             many_flush_queues: false,

@@ -12,9 +12,42 @@ use crate::event::{Action, BlockEvent, Op};
 /// What the events of a line share. Line numbers beyond 32 bits are one; the sector then tells most apart.
 pub(super) type Key = (u32, u64);
 
+/// Rows given up that are remembered, until their end comes: some 8 MiB. Those beyond are counted again when it does.
+const REMEMBERED: usize = 900_000;
+
 impl Device {
+    /// A request is given up: what its row still tells must not begin it anew.
+    pub fn give_up_whole(&mut self, i: Idx) {
+        let rq = &self.rqs[i].rq;
+        let there = self.whole.contains_key(&(rq.line, rq.sector));
+        if there && self.given_up.len() < REMEMBERED {
+            self.given_up.insert(rq.line);
+        }
+    }
+
+    /// Whether an event is of a row that was given up. It was counted then; its issue, if that comes after, is lost too.
+    fn was_given_up(&mut self, ev: &BlockEvent) -> bool {
+        if self.given_up.is_empty() || !self.given_up.contains(&ev.line) {
+            return false;
+        }
+        match ev.action {
+            Action::Complete => {
+                self.given_up.remove(&ev.line);
+            }
+            Action::Issue => {
+                self.n.d += 1;
+                self.n.lost_issues += 1;
+            }
+            _ => {}
+        }
+        true
+    }
+
     /// An event of a request that its source tells whole.
     pub fn on_whole<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        if self.was_given_up(ev) {
+            return;
+        }
         if ev.action == Action::Complete {
             self.n.c += 1;
             match self.close(ev) {

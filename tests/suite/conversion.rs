@@ -51,7 +51,8 @@ fn hidden(to: &str, column: &str, action: &str, was: &str, passthrough: bool) ->
 fn same_rows(d: &mut Differences, name: &str, to: &str, before: &Rows, after: &Rows, said: &str) {
     let left_out: usize = said
         .lines()
-        .filter_map(|l| l.strip_prefix("warning: ")?.split_once(" events left out"))
+        .filter(|l| l.contains(" left out: "))
+        .filter_map(|l| l.strip_prefix("warning: ")?.split_once(" event"))
         .filter_map(|(n, _)| n.replace(',', "").parse::<usize>().ok())
         .sum();
     let want = before.rows.len() - left_out;
@@ -269,10 +270,91 @@ fn what_is_left_out_is_told() {
     let out = dir.path().join("out");
     let said = convert(&log, "blkparse", &out).expect("events");
     assert!(
-        said.contains("1 events left out: blkparse has no such event"),
+        said.contains("1 event left out: blkparse has no such event"),
         "{said}"
     );
     assert_eq!(fs::read_to_string(&out).expect("text").lines().count(), 3);
     let r = run(&["convert", "--to", "nothing", "x"]);
     assert_eq!(r.code, Some(2), "{}", r.err);
+}
+
+/// How many events `convert` says that readers will take for damage.
+fn disbelieved(said: &str) -> u64 {
+    let told = said.lines().find(|l| l.contains(": the time before it"));
+    let word = told.and_then(|l| l.split(' ').nth(1));
+    word.map_or(0, |n| n.parse().expect("a count"))
+}
+
+/// Times that jump, by several tasks on two CPUs: notices of names stand between the records.
+#[test]
+fn readers_disbelieve_what_the_writer_says() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let (log, out) = (dir.path().join("log"), dir.path().join("out"));
+    let mut seed = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut random = |n: u64| {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed % n
+    };
+    let mut all = 0;
+    for round in 0..150 {
+        let (tasks, cpus) = (1 + round % 3, 1 + round % 2);
+        let line = |i: u64, s: u64, cpu: u64, task: u64| {
+            format!(
+                "fio{task}-{} [00{cpu}] d..1. {s}.5: block_rq_issue: 8,0 WS 4096 () {} + 8 [fio{task}]\n",
+                179 + task,
+                i * 8
+            )
+        };
+        let n = 3 + random(5);
+        let times = [10, 11, 20, 900];
+        let text: String = (0..n)
+            .map(|i| line(i, times[random(4) as usize], random(cpus), random(tasks)))
+            .collect();
+        fs::write(&log, &text).expect("written");
+        let odd = disbelieved(&convert(&log, "blktrace", &out).expect("events"));
+        let s = json(&["stats"], &out);
+        let read = s["inputs"][0]["events"].as_u64();
+        assert_eq!(read, Some(n - odd), "{text}: {odd} told");
+        all += odd;
+    }
+    assert!(all > 20, "only {all} odd times");
+}
+
+/// The law: what is written reads back, or it is said what does not.
+#[test]
+fn a_time_that_readers_will_not_believe_is_told() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let out = dir.path().join("out");
+    let line = |s: u32, cpu: u32, sector: u32| {
+        format!(
+            "fio-179 [00{cpu}] d..1. {s}.5: block_rq_issue: 8,0 WS 4096 () {sector} + 8 [fio]\n"
+        )
+    };
+    for (times, odd) in [
+        (&[10, 900, 10][..], 1),
+        (&[10, 900, 900], 0),
+        (&[10, 10, 12, 10, 11], 1),
+        (&[10, 11, 11, 10], 0),
+        (&[900, 10], 1),
+    ] {
+        let log = dir.path().join("log");
+        let text: String = (0..).zip(times).map(|(i, s)| line(*s, 0, i * 8)).collect();
+        fs::write(&log, text).expect("written");
+        let said = convert(&log, "blktrace", &out).expect("events");
+        assert_eq!(disbelieved(&said), odd, "{times:?}: {said}");
+        let s = json(&["stats"], &out);
+        let read = s["inputs"][0]["events"].as_u64();
+        assert_eq!(read, Some(times.len() as u64 - odd), "{times:?}: {s}");
+    }
+    // CPUs are each in an order of their own.
+    let log = dir.path().join("log");
+    fs::write(
+        &log,
+        [line(10, 0, 0), line(900, 1, 8), line(10, 0, 16)].concat(),
+    )
+    .expect("written");
+    let said = convert(&log, "blktrace", &out).expect("events");
+    assert!(!said.contains("the time before it"), "{said}");
 }

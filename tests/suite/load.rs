@@ -248,6 +248,20 @@ fn a_thousand_devices_without_completions() {
 }
 
 /// Every line another device that a bio was mapped from.
+/// Each has its day, then the next comes: what the one before needed must not stay.
+#[test]
+fn devices_one_after_another_without_completions() {
+    bounded("devices in a row", 1_800_000, |n, out| {
+        let dev = (8, n / 30_000);
+        line(
+            out,
+            dev,
+            n + 1,
+            format_args!(" Q   W {} + 8 [fio]", n % 30_000 * 8),
+        );
+    });
+}
+
 #[test]
 fn remaps_from_more_devices_than_any_machine_has() {
     let v = bounded("300,000 remaps", 300_000, |n, o| {

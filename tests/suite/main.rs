@@ -15,6 +15,7 @@ mod labels;
 mod laws;
 mod load;
 mod mutations;
+mod recognition;
 mod recorders;
 mod recordings;
 mod shapes;

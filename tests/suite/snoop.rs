@@ -193,3 +193,40 @@ fn commands(file: &Path) -> u64 {
         .filter_map(|r| r["bytes"].as_u64())
         .sum()
 }
+
+/// All rows in flight at once, more than are held: each counts once, as done or as lost.
+#[test]
+fn rows_beyond_those_held_are_counted_once() {
+    const ROWS: u64 = 70_000;
+    let dir = tempfile::tempdir().expect("a directory");
+    for queue in [true, false] {
+        let mut text = String::from(
+            "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  QUE(ms) LAT(ms)\n",
+        );
+        if !queue {
+            text = text.replace("QUE(ms) ", "");
+        }
+        for i in 0..ROWS {
+            // Row i starts at 1000 s and ends i + 1 steps of 100 µs later.
+            let at = 1000.0 + (i + 1) as f64 * 1e-4;
+            let wait = if queue { "0.10 " } else { "" };
+            let latency = (i + 1) as f64 * 0.1;
+            text.push_str(&format!(
+                "{at:.6} writer 5 vda W {} 4096 {wait}{latency:.2}\n",
+                i * 8
+            ));
+        }
+        let path = dir.path().join("log");
+        std::fs::write(&path, text).expect("written");
+        let s = json(&["stats"], &path);
+        let g = &s["devices"][0]["groups"][0];
+        let (done, lost) = (g["completed"].as_u64(), g["lost"].as_u64());
+        assert_eq!(s["inputs"][0]["events"], ROWS);
+        assert_eq!(g["requests"].as_u64(), Some(ROWS), "{g}");
+        assert_eq!(done.zip(lost).map(|(a, b)| a + b), Some(ROWS), "{g}");
+        assert!(lost.is_some_and(|n| (1..6000).contains(&n)), "{g}");
+        for account in s["devices"][0]["ledger"].as_array().expect("a ledger") {
+            assert_eq!(account["balance"], 0, "{account}");
+        }
+    }
+}

@@ -199,6 +199,10 @@ pub(super) fn of(head: &[u8]) -> Option<Layout> {
 
 /// A row whose every word has the shape that its column has and others have not.
 fn certain<'a>(layout: &Layout, line: &'a [u8]) -> Option<Row<'a>> {
+    // Every row ends with its latency; most lines of other texts do not end with a digit.
+    line.trim_ascii_end()
+        .last()
+        .filter(|b| b.is_ascii_digit())?;
     let row = row::parse(layout, line).ok()?;
     let fraction = |w: &[u8]| row::decimals(w) > 0;
     let letters = row

@@ -16,8 +16,8 @@ use super::open::{EventReader, How, Source, open_one};
 use super::pipeline::AnyFormat;
 use super::template::{Num, clock, parse_device, parse_time as time};
 use super::{
-    Defect, DeviceNames, FormatInfo, ImportReport, Line, LineCtx, LineFormat, Order, SkipRule,
-    Sniff, TraceFormat, detect,
+    Defect, DeviceNames, FormatInfo, ImportReport, Line, LineCtx, LineFormat, Order, Share,
+    SkipRule, Sniff, TraceFormat, detect,
 };
 use crate::error::{Error, Kind, Result};
 use crate::event::{Action, BlockEvent, DevId, Fields, Letters, NO_PID, NO_SECTOR, Rwbs};
@@ -76,6 +76,14 @@ impl TraceFormat for Biosnoop {
             true => Sniff::Yes,
             false => Sniff::No,
         }
+    }
+
+    /// Rows have so little shape that prose is taken for those that are cut or have a bad number.
+    fn share(&self, head: &[u8]) -> Option<Share> {
+        let reader = Reader::new(layout::of(head)?);
+        Some(Share::of(&reader, head, |d| {
+            matches!(d, Defect::NotAnEvent | Defect::CutLine | Defect::BadNumber)
+        }))
     }
 
     fn open(&'static self, mut sources: Vec<Source>, how: &How) -> Result<Box<dyn EventReader>> {

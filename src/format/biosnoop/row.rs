@@ -155,7 +155,7 @@ impl<'a> Row<'a> {
                         .ok_or(Defect::BadDevice)?,
                 );
             }
-            Column::Major => self.half(number()?, 0xfff, true)?,
+            Column::Major => self.half(number()?, 0xffe, true)?,
             Column::Minor => self.half(number()?, 0xf_ffff, false)?,
             Column::Letters => {
                 let ok = w.len() <= 8 && w.iter().all(u8::is_ascii_uppercase);

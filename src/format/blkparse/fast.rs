@@ -14,8 +14,7 @@ pub(in crate::format) struct RecentDev(u64, DevId);
 
 impl Default for RecentDev {
     fn default() -> Self {
-        // No eight characters of a column are all zero bytes.
-        RecentDev(0, DevId::NONE)
+        RecentDev(u64::from_le_bytes(*b"  0,0   "), DevId::new(0, 0))
     }
 }
 
@@ -37,7 +36,7 @@ fn device_column(column: &[u8]) -> Option<DevId> {
         at: 0,
     };
     s.blanks();
-    let major = s.number().filter(|v| *v <= 0xfff)?;
+    let major = s.number().filter(|v| *v < 0xfff)?;
     s.byte(b',')?;
     let minor = s.number().filter(|v| *v <= 0xf_ffff)?;
     s.gap()?;
@@ -76,7 +75,7 @@ impl<'a> Scan<'a> {
         (self.peek()? == b).then(|| self.at += 1)
     }
 
-    /// A number of any width.
+    /// A number of up to 18 digits.
     #[inline(always)]
     fn digits(&mut self) -> Option<u64> {
         match digits::number(self.text, self.at) {
@@ -244,6 +243,12 @@ fn body<'a>(mut event: BlockEvent, seq: u64, mut s: Scan<'a>) -> Option<EventLin
     Some(EventLine { event, comm, seq })
 }
 
+/// Whether the fields are read by their columns.
+#[cfg(test)]
+pub(super) fn by_columns(text: &[u8]) -> bool {
+    columns(text, &mut RecentDev::default()).is_some()
+}
+
 /// Device to pid, each in its column: `%D %2c %8s %5T.%9t %5p %2a %3d ` of blkparse_fmt.c (blktrace 1.3.0). Pids of more
 /// than five digits are usual on large machines; they move only what is behind.
 #[inline(always)]
@@ -291,7 +296,7 @@ fn columns<'a>(text: &'a [u8], recent: &mut RecentDev) -> Option<(BlockEvent, u6
 fn spread(text: &[u8]) -> Option<(BlockEvent, u64, Scan<'_>)> {
     let mut s = Scan { text, at: 0 };
     s.blanks();
-    let major = s.number().filter(|v| *v <= 0xfff)?;
+    let major = s.number().filter(|v| *v < 0xfff)?;
     s.byte(b',')?;
     let minor = s.number().filter(|v| *v <= 0xf_ffff)?;
     s.gap()?;
@@ -360,7 +365,7 @@ fn remap(event: &mut BlockEvent, s: &mut Scan<'_>) -> Option<()> {
     s.byte(b'-')?;
     s.gap()?;
     s.byte(b'(')?;
-    let major = s.number().filter(|v| *v <= 0xfff)?;
+    let major = s.number().filter(|v| *v < 0xfff)?;
     s.byte(b',')?;
     let minor = s.number().filter(|v| *v <= 0xf_ffff)?;
     s.byte(b')')?;

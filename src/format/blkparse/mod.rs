@@ -13,8 +13,10 @@ pub(super) mod write;
 
 pub(super) use grammar::unwrap_time;
 
-use super::{DeviceNames, FormatInfo, ImportReport, Line, LineCtx, LineFormat, Order, Sniff};
-use crate::event::{BlockEvent, CommId, DevId, Fields};
+use super::{
+    DeviceNames, FormatInfo, ImportReport, Line, LineCtx, LineFormat, Order, Sniff, wrapped,
+};
+use crate::event::{Action, BlockEvent, CommId, DevId, Fields};
 use crate::format::{Defect, SkipRule};
 
 /// The reader of blkparse's text.
@@ -57,7 +59,7 @@ impl LineFormat for Blkparse {
         &INFO
     }
 
-    /// One whole event line (or message) is proof enough: device, CPU, sequence, time with a fraction, pid, a known
+    /// One whole event line (or message) is proof of the form: device, CPU, sequence, time with a fraction, pid, a known
     /// letter, rwbs, and a body of the right shape do not come together by chance.
     fn sniff(&self, head: &[u8]) -> Sniff {
         let whole = memchr::memrchr(b'\n', head).unwrap_or(head.len());
@@ -66,11 +68,15 @@ impl LineFormat for Blkparse {
             let l = l.strip_suffix(b"\r").unwrap_or(l);
             l.len() < 512 && matches!(grammar::line(l), Parsed::Event(_) | Parsed::Message(..))
         };
-        if lines.any(is_event) {
+        if lines.any(is_event) || wrapped::has_event(self, head) {
             Sniff::Yes
         } else {
             Sniff::No
         }
+    }
+
+    fn begins(&self) -> Option<fn(&[u8]) -> bool> {
+        Some(grammar::begins)
     }
 
     fn parse_line(&self, line: &[u8], ctx: &mut LineCtx) -> Line {
@@ -84,13 +90,14 @@ impl LineFormat for Blkparse {
             return None;
         }
         let fields = fast::line(line, &mut ctx.recent_dev)?;
+        ctx.nameless = false;
         Some(looked_up(fields, ctx))
     }
 
     fn finish(&self, report: &mut ImportReport, names: &mut DeviceNames<'_>) {
         let summary = summary::parse(&report.trailer);
         if let Some(lost) = summary.skipped_events() {
-            *report.lost_events.get_or_insert(0) += lost;
+            report.lose(lost);
         } else if let Some(missing) = report.sequences.missing() {
             // blktrace's own message of drops counts the same events; damaged lines had their numbers too.
             let missing = missing.saturating_sub(report.defect_lines());
@@ -110,6 +117,10 @@ impl LineFormat for Reference {
 
     fn sniff(&self, head: &[u8]) -> Sniff {
         Blkparse.sniff(head)
+    }
+
+    fn begins(&self) -> Option<fn(&[u8]) -> bool> {
+        Blkparse.begins()
     }
 
     fn parse_line(&self, line: &[u8], ctx: &mut LineCtx) -> Line {
@@ -132,10 +143,24 @@ pub(super) fn body(
     grammar::body_alone(event, text).map(|l| (l.event, l.comm))
 }
 
+/// The action of a line, if it is an event in blkparse's own form. By the grammar alone: the fast scanner is to be built
+/// into one place.
+#[cold]
+pub(super) fn action_of(line: &[u8]) -> Option<Action> {
+    match grammar::line(line) {
+        Parsed::Event(fields) => Some(fields.event.action),
+        _ => None,
+    }
+}
+
 #[cold]
 fn slow(line: &[u8], ctx: &mut LineCtx) -> Line {
+    let nameless = std::mem::take(&mut ctx.nameless);
     match grammar::line(line) {
-        Parsed::Event(fields) => finish(fields, line, ctx),
+        Parsed::Event(fields) => {
+            ctx.nameless = fields.comm.is_none() && grammar::may_name(fields.event.action);
+            finish(fields, line, ctx)
+        }
         Parsed::Defect(kind) => match other::line(line) {
             Some(other::Other::Summary) => {
                 ctx.trailer.push(String::from_utf8_lossy(line).into_owned());
@@ -143,13 +168,25 @@ fn slow(line: &[u8], ctx: &mut LineCtx) -> Line {
             }
             Some(other::Other::Skip(rule)) => Line::Skip(rule),
             Some(other::Other::Lost(n)) => Line::Lost(n),
-            None => Line::Defect(other::damage(kind, line)),
+            None => damaged(kind, line, nameless, ctx),
         },
         Parsed::Message(dev, cpu, seq) => {
             ctx.sequence(dev, cpu, seq);
             Line::Skip(SkipRule::Message)
         }
     }
+}
+
+/// A line of no meaning by itself: what a mailer wrapped off the line before, the part before such a rest, or damage.
+fn damaged(kind: Defect, line: &[u8], nameless: bool, ctx: &mut LineCtx) -> Line {
+    if nameless && let Some(name) = other::name_alone(line) {
+        ctx.name_of_last = Some(ctx.comm(name));
+        return Line::Skip(SkipRule::Wrapped);
+    }
+    // With `-t` the blanks within the parentheses are where some wrap.
+    let early = kind == Defect::CutLine || line.trim_ascii_end().ends_with(b"(");
+    ctx.open = early && !ctx.unterminated && grammar::begins(line);
+    Line::Defect(other::damage(kind, line))
 }
 
 /// An event line; the last field of one that was cut may be a number cut in the middle.
@@ -175,5 +212,7 @@ fn looked_up(fields: EventLine<'_>, ctx: &mut LineCtx) -> BlockEvent {
     event
 }
 
+#[cfg(test)]
+mod properties;
 #[cfg(test)]
 mod tests;

@@ -145,6 +145,12 @@ fn less(e: &BlockEvent, known: &Known<'_>) -> Wrote {
         a if !a.is_plug() && e.sectors() > 0 && e.sector == NO_SECTOR => {
             Wrote::Less("no sector is told: 0 was written")
         }
+        a if matches!(a, Action::Complete | Action::BioComplete)
+            && e.sector == NO_SECTOR
+            && !e.passthrough() =>
+        {
+            Wrote::Less("no sector is told: 0 was written")
+        }
         _ if e.time.0 / 1_000_000_000 > i64::from(u32::MAX) => {
             Wrote::Less("seconds beyond 32 bits wrap, as blkparse's do")
         }

@@ -8,6 +8,7 @@ mod frames;
 mod meaning;
 mod merge;
 mod names;
+mod neighbours;
 mod part;
 mod reader;
 mod record;
@@ -49,6 +50,10 @@ impl TraceFormat for Blktrace {
             Some(_) => Sniff::Yes,
             None => Sniff::No,
         }
+    }
+
+    fn binary(&self) -> bool {
+        true
     }
 
     fn together(&self) -> bool {

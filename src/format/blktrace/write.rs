@@ -4,6 +4,7 @@
 //! include/uapi/linux/blktrace_api.h.
 
 use super::meaning::{ACTIONS, category, letters_of, rwbs};
+use super::neighbours::{Place, out_of_line, usual};
 use super::record::{Form, NOTIFY, Record};
 use crate::event::{Action, BlockEvent, CommId, NO_CPU, NO_PID, NO_SECTOR, Rwbs};
 use crate::format::write::{EventWriter, Known, WriterInfo, Wrote};
@@ -32,6 +33,11 @@ struct Blktrace {
     /// Added to times where the first one is not positive: unsigned numbers know no earlier ones, and blkparse takes 0 for a
     /// beginning that it has not met yet.
     shift: Option<i64>,
+    /// The last record that readers will believe, and the one after it, which the next one judges.
+    believed: Option<Place>,
+    last: Option<Place>,
+    /// A notice follows it: readers then have no record to judge it by.
+    noticed: bool,
 }
 
 impl EventWriter for Blktrace {
@@ -78,7 +84,16 @@ impl EventWriter for Blktrace {
             _ => {}
         }
         r.write(V7, &pdu, out);
-        less(e, &r, known, long_name)
+        let place = Place {
+            cpu: r.cpu,
+            time: r.time,
+        };
+        match self.condemns(place) {
+            true => Wrote::Less(
+                "the time before it is more than 1 s off on its CPU: in a recording that is damage (bad_time), and read so",
+            ),
+            false => less(e, &r, known, long_name),
+        }
     }
 }
 
@@ -90,6 +105,22 @@ impl Blktrace {
         let n = self.sequences.entry(key).or_default();
         *n = n.wrapping_add(1);
         *n
+    }
+
+    /// Whether the record before this one is so far from its neighbours that readers will not believe it.
+    fn condemns(&mut self, next: Place) -> bool {
+        let judged = !std::mem::take(&mut self.noticed);
+        let last = self.last.replace(next);
+        let Some(odd) = last else {
+            return false;
+        };
+        let believed = self.believed.is_some_and(|b| usual(b, odd.time))
+            || !judged
+            || !out_of_line(self.believed, odd, next);
+        if believed {
+            self.believed = last;
+        }
+        !believed
     }
 
     /// Writes the task's name if it is a new one; `true` if it is longer than the kernel's.
@@ -120,6 +151,7 @@ impl Blktrace {
                 ..*r
             };
             note.write(V7, &pdu, out);
+            self.noticed = true;
         }
         name.len() >= NAME
     }

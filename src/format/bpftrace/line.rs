@@ -81,7 +81,7 @@ fn device(s: &[u8]) -> Option<DevId> {
         return Some(DevId::NONE);
     }
     let comma = s.iter().position(|b| *b == b',')?;
-    let major = number(&s[..comma]).filter(|v| *v <= 0xfff)?;
+    let major = number(&s[..comma]).filter(|v| *v < 0xfff)?;
     let minor = number(&s[comma + 1..]).filter(|v| *v <= 0xf_ffff)?;
     Some(DevId::new(major as u32, minor as u32))
 }

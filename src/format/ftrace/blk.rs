@@ -43,7 +43,7 @@ pub(super) fn parse(line: &[u8], ctx: &mut LineCtx) -> Line {
             }
         }
         Kind::Cut => cut(ctx),
-        Kind::Count => Line::Defect(Defect::BadTime),
+        Kind::Count | Kind::Far => Line::Defect(Defect::BadTime),
         Kind::No => match classic(unquoted(text)) {
             Some((e, rest)) => {
                 ctx.finest_step(1);

@@ -65,7 +65,7 @@ impl<'a> Scan<'a> {
 
     #[inline]
     fn device(&mut self) -> Option<DevId> {
-        let major = self.number().filter(|v| *v <= 0xfff)?;
+        let major = self.number().filter(|v| *v < 0xfff)?;
         self.byte(b',')?;
         let minor = self.number().filter(|v| *v <= 0xf_ffff)?;
         Some(DevId::new(major as u32, minor as u32))

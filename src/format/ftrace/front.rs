@@ -9,7 +9,7 @@
 //! ```
 
 use crate::event::{NO_CPU, NO_PID};
-use crate::format::tracepoint::words::{blanks, cpu, gap, number, time, unquoted, word};
+use crate::format::tracepoint::words::{blanks, cpu, far_time, gap, number, time, unquoted, word};
 use crate::units::Nanos;
 use memchr::memchr_iter;
 use nom::Parser;
@@ -43,6 +43,8 @@ pub(super) enum Kind<'a> {
     Cut,
     /// It is whole but for its time, which is a bare number: a clock that counts something else.
     Count,
+    /// It is whole but for its time, which lies beyond 2^63 ns.
+    Far,
     /// Nothing of the sort.
     No,
 }
@@ -125,6 +127,9 @@ fn stamp(text: &[u8]) -> Kind<'_> {
     }
     if text.iter().all(|b| b.is_ascii_digit() || *b == b'.') {
         return Kind::Cut;
+    }
+    if word(text).is_ok_and(|(_, w)| far_time(w)) {
+        return Kind::Far;
     }
     let count = terminated(number, (char(':'), gap)).parse(text);
     if count.is_ok() { Kind::Count } else { Kind::No }

@@ -42,7 +42,7 @@ pub(super) fn by_grammar(line: &[u8], ctx: &mut LineCtx) -> Line {
             parsed => parsed,
         },
         Kind::Cut => open(ctx, bare_task_or(text, Defect::CutLine)),
-        Kind::Count => Line::Defect(Defect::BadTime),
+        Kind::Count | Kind::Far => Line::Defect(Defect::BadTime),
         Kind::No => between(text, columns, ctx),
     }
 }
@@ -79,6 +79,7 @@ fn event(f: &Front<'_>, ctx: &mut LineCtx) -> Line {
             e.cpu = f.cpu;
             match body(e, rest.trim_ascii_start()) {
                 Ok((e, comm)) => finish(e, comm, f, ctx),
+                Err(_) if is_raw(rest) => Line::Defect(Defect::RawFields),
                 Err(Bad { kind, open }) => {
                     ctx.open = open;
                     Line::Defect(kind)
@@ -88,6 +89,15 @@ fn event(f: &Front<'_>, ctx: &mut LineCtx) -> Line {
         (Named::Unknown, Some(_)) => Line::Defect(Defect::UnknownAction),
         _ => Line::Skip(SkipRule::OtherEvent),
     }
+}
+
+/// `dev=271581184 sector=0 …`, the bodies of `trace-cmd report -R` and of the option `fields` (`print_event_fields`,
+/// kernel/trace/trace_output.c, 6.4 on): what the kernel keeps, not its text.
+#[cold]
+pub(in crate::format) fn is_raw(body: &[u8]) -> bool {
+    let first = |name: &[u8]| matches!(name, b"dev" | b"comm" | b"nr_rq");
+    let body = body.trim_ascii_start();
+    memchr::memchr(b'=', body).is_some_and(|at| first(body[..at].trim_ascii_end()))
 }
 
 #[inline]
@@ -187,6 +197,14 @@ fn marker(text: &[u8], ctx: &mut LineCtx) -> Option<Line> {
     if let Some(lost) = losses(text) {
         return Some(Line::Lost(lost));
     }
+    let tells = text.starts_with(b"CPU") && text.ends_with(b"]");
+    if tells
+        && [&b"[LOST "[..], b" EVENTS DROPPED]"]
+            .iter()
+            .any(|w| memmem::find(text, w).is_some())
+    {
+        return Some(Line::Defect(Defect::BadNumber));
+    }
     is_tool(text).then_some(Line::Skip(SkipRule::Tool))
 }
 
@@ -263,7 +281,7 @@ pub(super) fn overwritten(report: &mut ImportReport) {
     if lost == 0 {
         return;
     }
-    *report.lost_events.get_or_insert(0) += lost;
+    report.lose(lost);
     report.notes.push(format!(
         "the ring buffer had overwritten its {lost} oldest entries: each CPU's events start late (a larger buffer_size_kb keeps more)"
     ));

@@ -135,6 +135,8 @@ impl LineFormat for BlkTracer {
     }
 }
 
+pub(super) use lines::is_raw;
+
 /// Whether the head of an input is ftrace's with a clock that counts no time, so that nothing can be measured.
 pub(super) fn counts_no_time(head: &[u8]) -> bool {
     let count = |l: &[u8]| matches!(front::front(l), front::Kind::Count);

@@ -439,3 +439,48 @@ fn the_fast_way_agrees_with_the_grammar() {
     }
     assert!(by_hand > 5_000, "only {by_hand} read by hand");
 }
+
+#[test]
+fn times_beyond_63_bits_are_bad_times() {
+    for at in ["18446744073.709551", "9223372036.854775808"] {
+        let line = format!("fio-179 [000] d..1. {at}: {BODY}");
+        assert_eq!(line_of(&FTRACE, &line).0, Line::Defect(Defect::BadTime));
+    }
+    let last = format!("fio-179 [000] d..1. 9223372036.854775807: {BODY}");
+    assert_eq!(event(&last).0.time, Nanos(i64::MAX));
+}
+
+#[test]
+fn raw_fields_are_damage_by_their_own_name() {
+    for body in [
+        "block_rq_issue: dev=271581184 sector=0 nr_sector=4 bytes=2048 rwbs=WS comm=fio cmd=",
+        "block_bio_queue: dev=0x10300000 (271581184) sector=0x8 (8) nr_sector=0x8 (8) rwbs=WS comm=fio",
+        "block_plug: comm=fio",
+        "block_unplug: nr_rq=1 comm=fio",
+    ] {
+        let line = format!("fio-179 [000] d..1. 19.5: {body}");
+        assert_eq!(
+            line_of(&FTRACE, &line).0,
+            Line::Defect(Defect::RawFields),
+            "{line}"
+        );
+    }
+    assert!(Defect::RawFields.remedy().contains("without -R"));
+}
+
+#[test]
+fn losses_that_cannot_be_are_damage() {
+    for (line, want) in [
+        ("CPU:1 [LOST 12 EVENTS]", Line::Lost(12)),
+        (
+            "CPU:1 [LOST 99999999999999999999 EVENTS]",
+            Line::Defect(Defect::BadNumber),
+        ),
+        (
+            "CPU:1 [99999999999999999999 EVENTS DROPPED]",
+            Line::Defect(Defect::BadNumber),
+        ),
+    ] {
+        assert_eq!(line_of(&FTRACE, line).0, want, "{line}");
+    }
+}

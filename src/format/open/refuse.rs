@@ -4,7 +4,8 @@ use super::Stream;
 use crate::error::{At, Error, Kind, Result};
 use crate::format::compress::Fault;
 use crate::format::compress::Input;
-use crate::format::{ImportReport, LineFormat, SkipRule, detect, foreign};
+use crate::format::tracepoint::words::far_time;
+use crate::format::{Defect, ImportReport, LineFormat, SkipRule, detect, foreign};
 use std::path::Path;
 
 /// Everything was read and nothing was an event.
@@ -51,6 +52,14 @@ fn hint_for_none(report: &ImportReport, custom: bool) -> String {
     if custom {
         return "compare the first line of the log with the description, part by part; see docs/formats/template.md"
             .into();
+    }
+    if report.defects.contains_key(&Defect::RawFields) {
+        return Defect::RawFields.remedy().into();
+    }
+    let times = report.defects.get(&Defect::BadTime);
+    let is_far = |text: &str| text.as_bytes().split(|b| *b == b' ').any(far_time);
+    if times.is_some_and(|d| d.first.iter().any(|(_, text)| is_far(text))) {
+        return foreign::FAR_HINT.into();
     }
     if report.skipped.contains_key(&SkipRule::Message) || report.records {
         return "was the device idle, or an action mask given to blktrace?".into();

@@ -3,7 +3,7 @@
 //! Source: `perf_sample__fprintf_start`, `process_event` in `tools/perf/builtin-script.c` (3.10 to 6.12).
 
 use crate::event::{BlockEvent, CommId, DevId, NO_CPU, NO_PID};
-use crate::format::tracepoint::words::{cpu, gap, number, time, unquoted, word};
+use crate::format::tracepoint::words::{cpu, far_time, gap, number, time, unquoted, word};
 use crate::format::tracepoint::{Bad, Named, body, may_become_a_name, named};
 use crate::format::{Defect, Line, LineCtx, SkipRule};
 use crate::units::Nanos;
@@ -107,7 +107,7 @@ fn event(f: &Front<'_>, ctx: &mut LineCtx) -> Line {
         return Line::Defect(Defect::CutLine);
     }
     let Some(named_rest) = f.rest.strip_prefix(b"block:") else {
-        return lost(f.rest).map_or(Line::Skip(SkipRule::OtherEvent), Line::Lost);
+        return lost(f.rest).unwrap_or(Line::Skip(SkipRule::OtherEvent));
     };
     let Some(end) = memchr::memchr(b':', named_rest) else {
         return Line::Defect(Defect::CutLine);
@@ -155,20 +155,20 @@ fn finish(mut e: BlockEvent, comm: Option<&[u8]>, f: &Front<'_>, ctx: &mut LineC
     Line::Event(e)
 }
 
-/// `PERF_RECORD_LOST lost 12` of `--show-lost-events`.
-fn lost(rest: &[u8]) -> Option<u64> {
-    let parser = preceded(
-        (
-            tag("PERF_RECORD_LOST"),
-            opt(tag("_SAMPLES")),
-            gap,
-            tag("lost "),
-            opt(tag("samples ")),
-        ),
-        number,
+/// `PERF_RECORD_LOST lost 12` of `--show-lost-events`; `None`: another record.
+fn lost(rest: &[u8]) -> Option<Line> {
+    let front = (
+        tag("PERF_RECORD_LOST"),
+        opt(tag("_SAMPLES")),
+        gap,
+        tag("lost "),
+        opt(tag("samples ")),
     );
-    let (_, n) = { parser }.parse(rest).ok()?;
-    Some(n)
+    let (rest, _) = { front }.parse(rest).ok()?;
+    Some(match number(rest) {
+        Ok((_, n)) => Line::Lost(n),
+        Err(_) => Line::Defect(Defect::BadNumber),
+    })
 }
 
 /// A line without a time.
@@ -183,8 +183,8 @@ fn between(line: &[u8], text: &[u8], columns: usize, ctx: &mut LineCtx) -> Line 
     if line.first().is_some_and(u8::is_ascii_whitespace) && is_frame(text) {
         return Line::Skip(SkipRule::Stack);
     }
-    if let Some(n) = processed(text) {
-        return Line::Lost(n);
+    if let Some(line) = processed(text) {
+        return line;
     }
     if is_tool(text) {
         return Line::Skip(SkipRule::Tool);
@@ -193,6 +193,9 @@ fn between(line: &[u8], text: &[u8], columns: usize, ctx: &mut LineCtx) -> Line 
     if columns > 64 - word.min(64) && columns > 0 && memmem::find(text, b"block_").is_none() {
         ctx.other_columns = text.len();
         return Line::Skip(SkipRule::OtherEvent);
+    }
+    if text.split(|b| *b == b' ').any(far_time) {
+        return Line::Defect(Defect::BadTime);
     }
     if memmem::find(text, b"block:block_").is_some() {
         return Line::Defect(Defect::CutLine);
@@ -218,21 +221,29 @@ fn is_frame(text: &[u8]) -> bool {
 }
 
 /// perf's summary of losses (`perf_session__warn_about_errors`, `tools/perf/util/session.c`): `Processed 12 events and lost
-/// 2 chunks!`, each of some events; `Processed 1200 samples and lost 2.50%!`.
-fn processed(text: &[u8]) -> Option<u64> {
-    let (rest, n) = preceded(tag("Processed "), number).parse(text).ok()?;
-    if let Ok((_, chunks)) =
-        delimited(tag(" events and lost "), number, tag(" chunks!")).parse(rest)
-    {
-        return Some(chunks);
-    }
+/// 2 chunks!`, each of some events; `Processed 1200 samples and lost 2.50%!`. A loss that cannot be (more than all, a
+/// number beyond 64 bits) is damage. `None`: no such line.
+fn processed(text: &[u8]) -> Option<Line> {
+    let rest = text.strip_prefix(b"Processed ")?;
+    memmem::find(rest, b" and lost ")?;
+    let told = chunks(rest).or_else(|| part(rest));
+    Some(told.map_or(Line::Defect(Defect::BadNumber), Line::Lost))
+}
+
+fn chunks(text: &[u8]) -> Option<u64> {
+    let lost = delimited(tag(" events and lost "), number, tag(" chunks!"));
+    let (_, n) = preceded(number, lost).parse(text).ok()?;
+    Some(n)
+}
+
+fn part(text: &[u8]) -> Option<u64> {
     // `2.50` has the form of a time: billionths.
-    let (_, (p, _)) = delimited(tag(" samples and lost "), time, tag("%!"))
-        .parse(rest)
-        .ok()?;
+    let lost = delimited(tag(" samples and lost "), time, tag("%!"));
+    let (_, (n, (p, _))) = (number, lost).parse(text).ok()?;
     let p = u128::from(p.0.unsigned_abs());
-    let lost = u128::from(n) * p / 100_000_000_000;
-    u64::try_from(lost.max(1)).ok()
+    let all = 100_000_000_000;
+    let lost = u128::from(n) * p / all;
+    u64::try_from(lost.max(1)).ok().filter(|_| p <= all)
 }
 
 fn is_tool(text: &[u8]) -> bool {

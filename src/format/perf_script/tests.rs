@@ -179,3 +179,43 @@ fn the_step_is_that_of_the_digits() {
         assert_eq!(ctx.steps.step(), Some(step));
     }
 }
+
+#[test]
+fn losses_that_cannot_be_are_damage() {
+    let long = "9".repeat(30);
+    for (line, want) in [
+        ("Processed 1200 samples and lost 100.00%!", Line::Lost(1200)),
+        (
+            "Processed 1200 samples and lost 250.00%!",
+            Line::Defect(Defect::BadNumber),
+        ),
+        (
+            "Processed 1200 samples and lost 100.01%!",
+            Line::Defect(Defect::BadNumber),
+        ),
+        (
+            &format!("Processed 12 events and lost {long} chunks!"),
+            Line::Defect(Defect::BadNumber),
+        ),
+        (
+            &format!("Processed {long} events and lost 2 chunks!"),
+            Line::Defect(Defect::BadNumber),
+        ),
+        (
+            &format!("dd 1 [000] 1.5: PERF_RECORD_LOST lost {long}"),
+            Line::Defect(Defect::BadNumber),
+        ),
+        ("Processed foods", Line::Defect(Defect::NotAnEvent)),
+    ] {
+        assert_eq!(one(line), want, "{line}");
+    }
+    let most = "Processed 18446744073709551615 events and lost 18446744073709551615 chunks!\n";
+    let (_, report) = parse_text(&PERF_SCRIPT, most.repeat(2).as_bytes());
+    assert_eq!(report.lost_events, Some(u64::MAX));
+}
+
+#[test]
+fn times_beyond_63_bits_are_bad_times() {
+    let line = format!("dd 1 [000] 18446744073.709551: {BODY}");
+    assert_eq!(one(&line), Line::Defect(Defect::BadTime));
+}

@@ -6,9 +6,9 @@
 //! `%z` is the time of day with microseconds, any other letter prints itself; the escapes are `\n \r \t \b`; `%u` and
 //! `%P` may print nothing; the format of `U` serves `UT` too.
 
-use super::field::{Field, Slot};
-use super::matching::Captures;
-use super::pattern::{Builder, Meaning, Pattern};
+use super::field::{Class, Field, Slot};
+use super::matching::{Captures, digits_behind};
+use super::pattern::{Builder, Meaning, Part, Pattern};
 use super::values::{Num, Raw};
 use super::{Line, LineCtx, Template};
 use crate::error::{Error, Result};
@@ -207,7 +207,32 @@ impl<'a> Format<'a> {
             Some(a) if !self.has('a') => Meaning::Fixed(a),
             _ => Meaning::Named,
         };
-        b.finish(meaning, None, format!("{OPTION} '{}'", self.given))
+        let mut p = b.finish(meaning, None, format!("{OPTION} '{}'", self.given))?;
+        p.only = self.only;
+        self.numbers_end(&p)?;
+        Ok(p)
+    }
+
+    /// Digits of the text behind a number look like its own. They are told apart where nothing but a blank, other text or
+    /// the line's end follows.
+    fn numbers_end(&self, p: &Pattern) -> Result<()> {
+        for (i, part) in p.parts.iter().enumerate() {
+            let Part::Field(slot) = part else { continue };
+            let (own, padded) = digits_behind(&p.parts, i);
+            let text = i + 1 + usize::from(padded);
+            let bare = matches!(p.parts.get(text), Some(Part::Literal(l)) if l.len() == own);
+            let open = matches!(p.parts.get(text + 1), Some(Part::Pad | Part::Field(_)));
+            let number = !matches!(slot.field.class(), Class::Word | Class::Text);
+            if number && own > 0 && bare && open {
+                return Err(Error::usage(format!(
+                    "{}: behind the {} stand digits, and behind those another value, so the number's end is unknown",
+                    p.origin,
+                    slot.field.title()
+                ))
+                .hint("have blkparse print a blank or a comma between them"));
+            }
+        }
+        Ok(())
     }
 
     /// All forms the line can have.
@@ -276,8 +301,8 @@ pub fn compile(formats: &[String]) -> Result<Template> {
                     ))
                     .hint("have blkparse print the action (%a), or other words for each"));
                 }
-                Some(_) => {}
-                None => events.push(p),
+                Some(same) if same.only == p.only => {}
+                _ => events.push(p),
             }
         }
     }
@@ -291,6 +316,8 @@ pub fn compile(formats: &[String]) -> Result<Template> {
     t.info.fields = fields(&t.events, rest);
     t.notes = notes(&t.events);
     t.blkparse = Some(rest);
+    // Also where one form stands against blkparse's own.
+    t.mixed = t.events.iter().any(|p| p.only.is_some());
     Ok(t)
 }
 
@@ -416,3 +443,7 @@ fn whole_sector(from: u64, low: u64) -> u64 {
     let near = high | (low & 0xffff_ffff);
     if near < from { near + (1 << 32) } else { near }
 }
+
+#[cfg(test)]
+#[path = "blkparse_format_tests.rs"]
+mod tests;

@@ -3,6 +3,7 @@
 //! Grammar and semantics: docs/formats/template.md.
 
 mod blkparse_format;
+mod decide;
 mod field;
 mod grammar;
 mod matching;
@@ -37,6 +38,8 @@ pub struct Template {
     stacks: bool,
     /// The lines are blkparse's, so that its own lines lie between them.
     blkparse: Option<blkparse_format::Rest>,
+    /// Forms of different actions, which may take the same line.
+    mixed: bool,
 }
 
 /// Compiles `--line` templates.
@@ -80,6 +83,7 @@ impl Template {
             notes: Vec::new(),
             stacks: false,
             blkparse: None,
+            mixed: false,
         }
     }
 
@@ -90,10 +94,16 @@ impl Template {
 
     /// Tries all forms on one line.
     fn event(&self, line: &[u8], ctx: &mut LineCtx) -> Line {
+        if self.mixed && !self.decided(line) {
+            return Line::Defect(Defect::Ambiguous);
+        }
         let mut first_bad: Option<Line> = None;
         let mut stuck: Option<(usize, Stuck)> = None;
         for (i, p) in self.events.iter().enumerate() {
             match matching::matches(&p.parts, line) {
+                // A line of another action, which may have a format of its own, or blkparse's.
+                Ok(caps)
+                    if self.mixed && raw(p, &caps).is_ok_and(|r| !self.serves(p, r.action)) => {}
                 Ok(caps) => match self.convert(p, &caps, ctx) {
                     Line::Defect(d) => {
                         first_bad.get_or_insert(Line::Defect(d));
@@ -223,6 +233,7 @@ impl Template {
                 if let Some(step) = step(p, caps) {
                     ctx.finest_step(step);
                 }
+                ctx.nameless = false;
                 Line::Event(e)
             }
             Err(l) => l,
@@ -324,7 +335,7 @@ fn number(raw: &mut Raw<'_>, s: &Slot, text: &[u8]) -> Result<(), Line> {
 
 /// Puts one half of a device number in place.
 fn half(dev: &mut Option<crate::event::DevId>, n: Num, major: bool) -> Result<(), Line> {
-    let limit = if major { 0xfff } else { 0xf_ffff };
+    let limit = if major { 0xffe } else { 0xf_ffff };
     let v = n.unsigned().filter(|v| *v <= limit);
     let v = v.ok_or(Line::Defect(Defect::BadDevice))? as u32;
     let old = dev.unwrap_or_default();

@@ -309,7 +309,7 @@ pub fn device(s: &[u8], hex: bool) -> Option<DevId> {
         Some(i) => {
             let major = Num::parse(&s[..i], hex)?
                 .unsigned()
-                .filter(|v| *v <= 0xfff)?;
+                .filter(|v| *v < 0xfff)?;
             let minor = Num::parse(&s[i + 1..], hex)?
                 .unsigned()
                 .filter(|v| *v <= 0xf_ffff)?;

@@ -45,7 +45,7 @@ pub(in crate::format) fn fail(i: In<'_>) -> nom::Err<nom::error::Error<In<'_>>> 
 pub(in crate::format) fn device(i: In<'_>) -> Out<'_, DevId> {
     let parts = separated_pair(number, char(','), preceded(space0, number));
     map_opt(parts, |(major, minor)| {
-        let fits = major <= 0xfff && minor <= 0xf_ffff;
+        let fits = major < 0xfff && minor <= 0xf_ffff;
         fits.then(|| DevId::new(major as u32, minor as u32))
     })
     .parse(i)
@@ -68,6 +68,19 @@ pub(in crate::format) fn time(i: In<'_>) -> Out<'_, (Nanos, u64)> {
         Some(t) => Ok((after, (t, coarser(t, step)))),
         None => Err(fail(i)),
     }
+}
+
+/// Whether a word is a time of the right form, but beyond 2^63 ns: what a clock prints that ran below zero.
+#[cold]
+pub(in crate::format) fn far_time(w: &[u8]) -> bool {
+    let Some(w) = w.strip_suffix(b":") else {
+        return false;
+    };
+    let dot = w.iter().position(|b| *b == b'.').unwrap_or(0);
+    let digits = |d: &[u8]| !d.is_empty() && d.iter().all(u8::is_ascii_digit);
+    let (secs, fraction) = (&w[..dot], w.get(dot + 1..).unwrap_or_default());
+    let whole = digits(secs) && digits(fraction) && fraction.len() <= 9;
+    whole && Nanos::parse_secs(w).is_none()
 }
 
 /// What a digit is worth by its place behind the dot, in ns.
