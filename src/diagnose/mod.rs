@@ -62,6 +62,9 @@ pub struct Known<'a> {
     pub queue: &'a BTreeMap<DevId, QueueInfo>,
 }
 
+/// Rules suggest this command too; what they say of it is left out as long as there is none.
+const REPLAY: &str = "blkan replay";
+
 /// The answer of `explain`.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Explanation {
@@ -121,6 +124,9 @@ impl Diagnoser {
                 .filter(of_question)
                 .filter_map(|r| (r.judge)(&facts, &self.levels))
                 .collect();
+            for f in &mut found {
+                f.r#try.retain(|t| !t.contains(REPLAY));
+            }
             found.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.id.cmp(b.id)));
             let (problem, numbers) = match q {
                 Question::SmallIo => small_io::problem(&facts),
