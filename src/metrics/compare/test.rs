@@ -1,0 +1,128 @@
+//! Two numbers with their spreads: their difference, their ratio, intervals of both, and how likely so great a
+//! difference is by chance.
+
+use crate::stats::{critical, two_sided, welch};
+
+/// Intervals hold the truth in 95 of 100 cases.
+pub(super) const LEVEL: f64 = 0.05;
+/// Numbers less sure than this share of themselves are compared by difference only: the logarithm of a ratio is
+/// nearly normal only where the relative errors are small.
+const SURE: f64 = 0.4;
+
+/// A number of one side.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Number {
+    pub value: f64,
+    pub se: f64,
+    pub df: f64,
+}
+
+/// What a comparison gives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Tested {
+    pub difference: [f64; 2],
+    pub ratio: Option<[f64; 2]>,
+    pub p: f64,
+}
+
+/// (b − a) ÷ ln(b ÷ a): between the two; what turns an error of the logarithm of the ratio into one of the difference.
+fn log_mean(a: f64, b: f64) -> f64 {
+    let l = (b / a).ln();
+    if l.abs() < 1e-9 { a } else { (b - a) / l }
+}
+
+/// Compares. Where both numbers are positive and sure enough, on the scale of the logarithm, so that the interval of the
+/// ratio and that of the difference exclude "no change" together.
+pub(super) fn test(a: Number, b: Number) -> Tested {
+    let scaled = |n: Number| n.value > 0.0 && n.se / n.value < SURE;
+    if scaled(a) && scaled(b) {
+        let parts = [a, b].map(|n| ((n.se / n.value).powi(2), n.df));
+        let (se, df) = (
+            (parts[0].0 + parts[1].0).sqrt(),
+            welch(parts[0], parts[1]),
+        );
+        let l = (b.value / a.value).ln();
+        let reach = critical(LEVEL, df) * se;
+        let k = log_mean(a.value, b.value);
+        let d = b.value - a.value;
+        return Tested {
+            difference: [d - reach * k, d + reach * k],
+            ratio: Some([(l - reach).exp(), (l + reach).exp()]),
+            p: chance(l, se, df),
+        };
+    }
+    let parts = [a, b].map(|n| (n.se * n.se, n.df));
+    let (se, df) = (
+        (parts[0].0 + parts[1].0).sqrt(),
+        welch(parts[0], parts[1]),
+    );
+    let d = b.value - a.value;
+    let reach = critical(LEVEL, df) * se;
+    Tested {
+        difference: [d - reach, d + reach],
+        ratio: None,
+        p: chance(d, se, df),
+    }
+}
+
+/// Compares two logarithms; with t and its degrees of freedom. `None` where neither number has any error.
+pub(super) fn log_test(a: Number, b: Number) -> Option<(Tested, f64, f64)> {
+    let (va, vb) = (a.se * a.se, b.se * b.se);
+    let (se, df) = ((va + vb).sqrt(), welch((va, a.df), (vb, b.df)));
+    if se <= 0.0 {
+        return None;
+    }
+    let l = b.value - a.value;
+    let reach = critical(LEVEL, df) * se;
+    let tested = Tested {
+        difference: [l - reach, l + reach],
+        ratio: Some([(l - reach).exp(), (l + reach).exp()]),
+        p: chance(l, se, df),
+    };
+    Some((tested, l / se, df))
+}
+
+/// How likely a difference this far from 0 is. Without any error equal numbers are equal, and others differ.
+fn chance(d: f64, se: f64, df: f64) -> f64 {
+    match (d == 0.0, se == 0.0) {
+        (true, _) => 1.0,
+        (false, true) => 0.0,
+        _ => two_sided(d / se, df),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn n(value: f64, se: f64) -> Number {
+        Number { value, se, df: 20.0 }
+    }
+
+    #[test]
+    fn both_intervals_agree_and_match_the_textbook() {
+        let t = test(n(100.0, 5.0), n(130.0, 6.5));
+        // ln 1.3 = 0.2624, its error sqrt(2) · 0.05 = 0.0707, t(40) = 2.0211.
+        let [lo, hi] = t.ratio.unwrap();
+        assert!((lo - 1.1269).abs() < 1e-3 && (hi - 1.4997).abs() < 1e-3, "{t:?}");
+        assert!(t.difference[0] > 0.0 && t.p < 0.001);
+        let t = test(n(100.0, 5.0), n(110.0, 5.5));
+        assert_eq!(t.p < 0.05, t.difference[0] > 0.0);
+        assert_eq!(t.p < 0.05, t.ratio.unwrap()[0] > 1.0);
+    }
+
+    #[test]
+    fn nothing_against_something_has_no_ratio() {
+        let t = test(n(0.0, 1.0), n(200.0, 20.0));
+        assert!(t.ratio.is_none() && t.p < 1e-6 && t.difference[0] > 150.0);
+        let t = test(n(0.0, 1.0), n(2.0, 2.0));
+        assert!(t.p > 0.05);
+    }
+
+    #[test]
+    fn equal_is_equal() {
+        assert_eq!(test(n(5.0, 0.0), n(5.0, 0.0)).p, 1.0);
+        assert_eq!(test(n(5.0, 1.0), n(5.0, 1.0)).p, 1.0);
+        assert_eq!(test(n(4096.0, 0.0), n(2048.0, 0.0)).p, 0.0);
+    }
+}
