@@ -111,6 +111,15 @@ fn moved(all: &[Moved], style: Style, out: &mut String) {
     }
 }
 
+/// What a count is divided by before it is compared.
+pub(super) fn per(r: &Row) -> &'static str {
+    match r.per {
+        "second" => "s",
+        "bio" => "bio",
+        _ => "",
+    }
+}
+
 /// Cells of one row: A, B, change, interval, whether it is real.
 pub(super) struct Cells {
     pub a: String,
@@ -121,10 +130,6 @@ pub(super) struct Cells {
 }
 
 pub(super) fn cells(r: &Row, confirmed: bool) -> Cells {
-    let per = match r.per {
-        "bio" | "second" => r.per,
-        _ => "",
-    };
     let counted = |v: Option<f64>| v.map_or(ABSENT.to_string(), |v| number(v, r.unit));
     let change = match (r.ratio, r.difference) {
         (Some(x), _) => format!("×{}", plain(x)),
@@ -135,7 +140,10 @@ pub(super) fn cells(r: &Row, confirmed: bool) -> Cells {
     let interval = match (r.ratio_interval, r.difference_interval) {
         (Some([lo, hi]), _) => format!("×{} to ×{}", plain(lo), plain(hi)),
         (None, Some([lo, hi])) => {
-            let unit = if per.is_empty() { String::new() } else { format!("/{per}") };
+            let unit = match per(r) {
+                "" => String::new(),
+                p => format!("/{p}"),
+            };
             format!("{} to {}{unit}", signed(lo, r.unit), signed(hi, r.unit))
         }
         _ => ABSENT.to_string(),
@@ -191,25 +199,22 @@ pub(super) fn number(v: f64, unit: Unit) -> String {
     }
 }
 
-const HEAD: [&str; 6] = ["", "A", "B", "B ÷ A", "95 % interval", "real"];
+const HEAD: [&str; 7] = ["", "A", "B", "per", "B ÷ A", "95 % interval", "real"];
 
 fn print_table(rows: &[(String, &Row, bool)], style: Style, out: &mut String) {
-    let mut lines: Vec<[String; 6]> = vec![HEAD.map(str::to_string)];
+    let mut lines: Vec<[String; 7]> = vec![HEAD.map(str::to_string)];
     for (label, r, confirmed) in rows {
         let c = cells(r, *confirmed);
-        let per = match r.per {
-            "none" => String::new(),
-            p => format!(" /{p}"),
-        };
+        let per = per(r).to_string();
         let real = c.real.to_string();
-        lines.push([cut(label, 44), c.a, c.b, c.change + &per, c.interval, real]);
+        lines.push([cut(label, 44), c.a, c.b, per, c.change, c.interval, real]);
     }
-    let widths: Vec<usize> = (0..6)
+    let widths: Vec<usize> = (0..7)
         .map(|i| lines.iter().map(|l| width(&l[i])).max().unwrap_or(0))
         .collect();
     for (n, l) in lines.iter().enumerate() {
         let mut text = format!("  {}", left(&l[0], widths[0]));
-        for i in 1..6 {
+        for i in 1..7 {
             text.push_str(&format!("  {}", right(&l[i], widths[i])));
         }
         out.push_str(&if n == 0 { style.dim(&text) } else { text });

@@ -1,6 +1,6 @@
 //! `compare` as Markdown for mails (at most 78 columns), and as CSV.
 
-use super::compare::{cells, method, title, wrapped};
+use super::compare::{cells, method, per, title, wrapped};
 use super::csv;
 use super::rows::{Row as CsvRow, Value};
 use super::table::{cut, left, right, width};
@@ -49,9 +49,9 @@ fn pair(d: &Pair, out: &mut String) {
     for l in &d.table {
         if let Some(r) = d.quantities.get(l.row) {
             let c = cells(r, l.confirmed);
-            let per = match r.per {
-                "none" => String::new(),
-                p => format!("/{}", if p == "second" { "s" } else { p }),
+            let per = match per(r) {
+                "" => String::new(),
+                p => format!("/{p}"),
             };
             let interval = format!("{} {}", c.interval, c.real);
             lines.push([cut(&l.label, 18), c.a, c.b, c.change + &per, cut(&interval, 24)]);

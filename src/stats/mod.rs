@@ -10,7 +10,7 @@ mod student;
 
 pub use counter::Counter;
 pub use hist::Hist;
-pub use resample::{REPLICATES, Resample};
+pub use resample::{REPLICATES, Resample, variance};
 pub use rng::Rng;
 pub use student::{critical, discoveries, two_sided, welch};
 

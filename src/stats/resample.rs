@@ -10,69 +10,65 @@ use super::Rng;
 /// Replicates.
 pub const REPLICATES: usize = 500;
 
-/// How often each block stands in each replicate.
+/// How much each block weighs in each replicate.
 #[derive(Clone, Debug)]
 pub struct Resample {
     /// One a replicate; one weight a block.
     pub weights: Vec<Vec<f64>>,
-    /// Blocks drawn together.
-    pub run: usize,
-    /// Independent pieces: blocks ÷ run.
-    pub pieces: f64,
+    /// Stretches drawn, each one this part of the series.
+    pub pieces: usize,
 }
 
 impl Resample {
-    /// Draws for `blocks` blocks, runs of `run`.
-    pub fn new(blocks: usize, run: usize, seed: u64) -> Resample {
-        let run = run.clamp(1, blocks.max(1));
+    /// Draws `pieces` stretches, each one `pieces`-th of the series, for each replicate. Where they begin is drawn as a
+    /// fraction of the series: two series, however long, have the same parts drawn for the same seed, so that what moves
+    /// together in both does so in the replicates.
+    pub fn new(blocks: usize, pieces: usize, seed: u64) -> Resample {
+        let pieces = pieces.clamp(1, blocks.max(1));
         let mut rng = Rng::new(seed);
+        let length = blocks as f64 / pieces as f64;
         let one = |_| {
             let mut w = vec![0.0; blocks];
-            let mut left = blocks;
-            while left > 0 {
-                let from = rng.below(blocks);
-                for i in 0..run.min(left) {
-                    // The remainder is below `blocks`, the length of `w`.
-                    w[(from + i) % blocks] += 1.0;
-                }
-                left -= run.min(left);
+            for _ in 0..pieces {
+                let from = rng.unit() * blocks as f64;
+                lay(&mut w, from, from + length);
             }
             w
         };
         Resample {
             weights: (0..REPLICATES).map(one).collect(),
-            run,
-            pieces: blocks as f64 / run as f64,
+            pieces,
         }
     }
 
-    /// The standard errors of the numbers that `values` makes of the weights; `None` for one that fails in more than one
-    /// replicate of ten. The bootstrap's own variance is that of a population of `pieces`: smaller than an estimate's by
-    /// their number less one over their number.
-    pub fn errors<const N: usize>(
+    /// The replicates of the numbers that `values` makes of the weights.
+    pub fn replicates<const N: usize>(
         &self,
         mut values: impl FnMut(&[f64]) -> [Option<f64>; N],
-    ) -> [Option<f64>; N] {
-        let got: Vec<[Option<f64>; N]> = self.weights.iter().map(|w| values(w)).collect();
-        let small = self.pieces / (self.pieces - 1.0).max(1.0);
-        std::array::from_fn(|i| {
-            let of: Vec<f64> = got.iter().filter_map(|v| v[i]).collect();
-            let of: Vec<f64> = of.into_iter().filter(|v| v.is_finite()).collect();
-            if of.len() * 10 < got.len() * 9 {
-                return None;
-            }
-            let n = of.len() as f64;
-            let mean = of.iter().sum::<f64>() / n;
-            let var = of.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / (n - 1.0);
-            Some((var * small).sqrt())
-        })
+    ) -> Vec<[Option<f64>; N]> {
+        self.weights.iter().map(|w| values(w)).collect()
     }
+}
 
-    /// The same of one number.
-    pub fn error(&self, mut value: impl FnMut(&[f64]) -> Option<f64>) -> Option<f64> {
-        let [e] = self.errors(|w| [value(w)]);
-        e
+/// Adds the stretch from `from` to `to` of the ring to the weights; blocks it covers in part in part.
+fn lay(w: &mut [f64], from: f64, to: f64) {
+    let n = w.len();
+    let mut at = from.floor() as usize;
+    while (at as f64) < to && n > 0 {
+        let part = to.min(at as f64 + 1.0) - from.max(at as f64);
+        // The remainder is below the length.
+        w[at % n] += part.max(0.0);
+        at += 1;
     }
+}
+
+/// The variance of replicates as an estimate's: the bootstrap's own is that of a population of `pieces`, smaller by
+/// their number less one over their number.
+pub fn variance(replicates: &[f64], pieces: f64) -> f64 {
+    let n = replicates.len() as f64;
+    let mean = replicates.iter().sum::<f64>() / n;
+    let sum: f64 = replicates.iter().map(|v| (v - mean) * (v - mean)).sum();
+    sum / (n - 1.0).max(1.0) * pieces / (pieces - 1.0).max(1.0)
 }
 
 #[cfg(test)]
@@ -84,6 +80,12 @@ mod tests {
         Some(x.iter().zip(w).map(|(x, w)| x * w).sum::<f64>() / n)
     }
 
+    fn error(x: &[f64], pieces: usize) -> f64 {
+        let draw = Resample::new(x.len(), pieces, 1);
+        let r: Vec<f64> = draw.replicates(|w| [mean(x, w)]).into_iter().filter_map(|v| v[0]).collect();
+        variance(&r, pieces as f64).sqrt()
+    }
+
     /// A series in which each value depends on the one before: the error of the mean is several times that of
     /// independent values, and the theory gives it: sd · sqrt((1 + r) / (1 − r) / n).
     #[test]
@@ -92,26 +94,33 @@ mod tests {
         let mut rng = Rng::new(9);
         let mut x = vec![0.0f64; n];
         for i in 1..n {
-            let unit = (rng.bits() >> 11) as f64 / (1u64 << 53) as f64 - 0.5;
-            x[i] = r * x[i - 1] + unit;
+            x[i] = r * x[i - 1] + rng.unit() - 0.5;
         }
         let sd = (1.0f64 / 12.0 / (1.0 - r * r)).sqrt();
         let want = sd * ((1.0 + r) / (1.0 - r) / n as f64).sqrt();
-        let got = Resample::new(n, 60, 1).error(|w| mean(&x, w)).unwrap();
-        assert!((got / want - 1.0).abs() < 0.25, "{got} for {want}");
-        let naive = Resample::new(n, 1, 1).error(|w| mean(&x, w)).unwrap();
-        assert!(naive * 1.5 < got, "{naive} {got}");
+        let got = error(&x, 50);
+        assert!((got / want - 1.0).abs() < 0.3, "{got} for {want}");
+        let naive = error(&x, n);
+        assert!(naive * 1.4 < got, "{naive} {got}");
     }
 
     #[test]
     fn every_replicate_is_as_long_as_the_series_and_the_seed_decides() {
         let a = Resample::new(37, 5, 3);
         for w in &a.weights {
-            assert_eq!(w.iter().sum::<f64>(), 37.0);
+            assert!((w.iter().sum::<f64>() - 37.0).abs() < 1e-9);
         }
         assert_eq!(a.weights, Resample::new(37, 5, 3).weights);
         assert_ne!(a.weights, Resample::new(37, 5, 4).weights);
-        assert_eq!(a.error(|_| None), None);
-        assert_eq!(a.error(|_| Some(2.0)), Some(0.0));
+        assert_eq!(Resample::new(0, 5, 3).weights[0], Vec::<f64>::new());
+    }
+
+    #[test]
+    fn two_series_have_the_same_parts_drawn() {
+        let (a, b) = (Resample::new(100, 10, 3), Resample::new(50, 10, 3));
+        for (x, y) in a.weights.iter().zip(&b.weights) {
+            let joined: Vec<f64> = x.chunks(2).map(|c| (c[0] + c[1]) / 2.0).collect();
+            assert!(joined.iter().zip(y).all(|(x, y)| (x - y).abs() < 1e-9));
+        }
     }
 }

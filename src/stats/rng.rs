@@ -22,6 +22,11 @@ impl Rng {
         z ^ (z >> 31)
     }
 
+    /// A number from 0 to below 1.
+    pub fn unit(&mut self) -> f64 {
+        (self.bits() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
     /// A number below `n` (0 for `n` = 0). The bias of multiplying is below 2^-40 for any `n` used here.
     pub fn below(&mut self, n: usize) -> usize {
         let wide = u128::from(self.bits()) * n as u128;

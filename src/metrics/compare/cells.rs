@@ -159,6 +159,10 @@ pub(super) struct DeviceCell {
     pub wait_ns: Mini,
     /// Σ depth · ns.
     pub area: f64,
+    /// Requests (on a device of bios: bios) without a start, or given up.
+    pub cut: u64,
+    /// The others.
+    pub whole: u64,
 }
 
 impl DeviceCell {
@@ -236,6 +240,8 @@ impl Absorb for DeviceCell {
         self.flush_ns.absorb(o.flush_ns);
         self.wait_ns.absorb(o.wait_ns);
         self.area += o.area;
+        self.cut += o.cut;
+        self.whole += o.whole;
     }
 }
 

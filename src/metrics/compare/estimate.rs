@@ -1,18 +1,20 @@
 //! How sure each quantity of one run is: its standard error by the block bootstrap over time.
 
 use super::cells::{Block, D, DeviceCell, G, GroupCell, Io, Which};
+use super::holes::Holes;
 use super::mini::{Mini, Side};
-use super::timeline::Timeline;
+use super::timeline::{Timeline, pieces};
 use crate::event::{Action, Rwbs};
 use crate::lifecycle::Span;
 use crate::metrics::groups::BIO_SPANS;
-use crate::stats::Resample;
+use crate::stats::{Resample, variance};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// Independent pieces of time that must show samples: fewer give no standard error worth the name (with 8, t is 2.4
 /// instead of 2.0).
-const PIECES: f64 = 8.0;
+const LEAST: f64 = 8.0;
 /// Samples that a mean or a ratio needs.
 const SAMPLES: f64 = 20.0;
 /// Samples that must lie beyond a quantile: with fewer it is a matter of single samples.
@@ -21,12 +23,28 @@ const BEYOND: f64 = 10.0;
 const ROUNDING: f64 = 1.0 / 256.0 / 1.732;
 
 /// How far a number may be off by chance.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Spread {
-    /// Standard error, in the unit of the (normalised) number.
+    /// Standard error of sampling, in the unit of the (normalised) number.
     pub se: f64,
-    /// Degrees of freedom of that error.
+    /// Error that has other reasons: counting, rounding. Part of the whole, not of `draws`.
+    pub floor: f64,
+    /// Degrees of freedom of the standard error.
     pub df: f64,
+    /// How far each replicate is from the number, in its unit; empty if the error is one over runs.
+    pub draws: Rc<[f32]>,
+}
+
+impl Spread {
+    /// The spread of the number times `k`.
+    fn times(self, k: f64) -> Spread {
+        Spread {
+            se: self.se * k,
+            floor: self.floor * k,
+            df: self.df,
+            draws: self.draws.iter().map(|d| d * k as f32).collect(),
+        }
+    }
 }
 
 /// The spread, or why there is none.
@@ -53,11 +71,13 @@ pub(super) struct Estimator<'a> {
     pub step: f64,
     /// Why there are no intervals at all.
     pub blind: Option<String>,
+    /// What cannot be said because events are missing.
+    pub holes: Holes,
     memo: RefCell<Option<(String, [Sure; 5])>>,
 }
 
 fn few_pieces(n: f64) -> String {
-    format!("samples in too few stretches of time ({n:.0}; {PIECES:.0} are needed)")
+    format!("samples in too few stretches of time ({n:.0}; {LEAST:.0} are needed)")
 }
 
 impl<'a> Estimator<'a> {
@@ -76,6 +96,7 @@ impl<'a> Estimator<'a> {
             draw,
             step: 1.0,
             blind: None,
+            holes: Holes::default(),
             memo: RefCell::new(None),
         }
     }
@@ -104,38 +125,55 @@ impl<'a> Estimator<'a> {
     /// How many independent pieces a series really has: (Σx)² ÷ Σx² over runs of blocks (Kish), so that a burst counts
     /// as one.
     fn pieces(&self, x: &[f64]) -> f64 {
-        let parts: Vec<f64> = x.chunks(self.draw.run).map(|c| c.iter().sum()).collect();
+        let parts: Vec<f64> = pieces(x).map(|c| c.iter().sum()).collect();
         let all: f64 = parts.iter().sum();
         let squares: f64 = parts.iter().map(|p| p * p).sum();
         if squares > 0.0 { all * all / squares } else { 0.0 }
     }
 
-    /// The spread of Σ`num` ÷ Σ`den`, as a share of it, and its degrees of freedom.
-    fn ratio(&self, num: &[f64], den: &[f64]) -> Result<(f64, f64), String> {
+    /// The spread of the number `value` whose replicates these are; `point` is what they scatter about (coarser than
+    /// `value`, and maybe in another unit). `None` if more than one replicate in ten fails.
+    fn scatter(&self, got: Vec<Option<f64>>, point: f64, value: f64, df: f64) -> Option<Spread> {
+        let known = got.iter().flatten().filter(|v| v.is_finite()).count();
+        if known * 10 < got.len() * 9 {
+            return None;
+        }
+        let scale = if point == 0.0 { 0.0 } else { value / point };
+        let off = |v: Option<f64>| v.filter(|v| v.is_finite()).map_or(0.0, |v| (v - point) * scale);
+        let draws: Vec<f64> = got.into_iter().map(off).collect();
+        Some(Spread {
+            se: variance(&draws, self.draw.pieces as f64).sqrt(),
+            floor: 0.0,
+            df,
+            draws: draws.iter().map(|d| *d as f32).collect(),
+        })
+    }
+
+    /// The spread of `value`, which is Σ`num` ÷ Σ`den` (in whatever unit).
+    fn ratio(&self, num: &[f64], den: &[f64], value: f64) -> Sure {
         let pieces = self.pieces(den);
-        if pieces < PIECES {
+        if pieces < LEAST {
             return Err(few_pieces(pieces));
         }
         let dot = |x: &[f64], w: &[f64]| x.iter().zip(w).map(|(x, w)| x * w).sum::<f64>();
-        let value = |w: &[f64]| {
+        let got = self.draw.replicates(|w| {
             let below = dot(den, w);
-            (below > 0.0).then(|| dot(num, w) / below)
-        };
-        let all = num.iter().sum::<f64>() / den.iter().sum::<f64>();
-        let se = self.draw.error(value).ok_or("hardly any stretch of time has samples")?;
-        let share = if all == 0.0 { 0.0 } else { se / all.abs() };
-        Ok((share, pieces - 1.0))
+            [(below > 0.0).then(|| dot(num, w) / below)]
+        });
+        let point = num.iter().sum::<f64>() / den.iter().sum::<f64>();
+        let got = got.into_iter().map(|[v]| v).collect();
+        let spread = self.scatter(got, point, value, pieces - 1.0);
+        spread.ok_or_else(|| "hardly any stretch of time has samples".to_string())
     }
 
     /// The spread of a count divided by bios or seconds; `norm` is that number. A count over a stretch of time is never
     /// surer than one event: where the stretch begins and ends is chance.
     pub fn count(&self, x: &[f64], per: Per, norm: f64) -> Sure {
         let den = self.divisor(per);
-        let (share, df) = self.ratio(x, &den)?;
-        let one = 1.0 / den.iter().sum::<f64>();
+        let spread = self.ratio(x, &den, norm)?;
         Ok(Spread {
-            se: (share * norm).hypot(one),
-            df,
+            floor: 1.0 / den.iter().sum::<f64>(),
+            ..spread
         })
     }
 
@@ -152,11 +190,7 @@ impl<'a> Estimator<'a> {
         if n < SAMPLES {
             return Err(format!("fewer than {SAMPLES:.0} samples"));
         }
-        let (share, df) = self.ratio(num, den)?;
-        Ok(Spread {
-            se: share * value.abs(),
-            df,
-        })
+        self.ratio(num, den, value)
     }
 
     /// The spreads of a distribution's mean, p50, p90, p99, p999, as shares of them.
@@ -169,31 +203,32 @@ impl<'a> Estimator<'a> {
         if all < SAMPLES {
             return none(format!("fewer than {SAMPLES:.0} samples"));
         }
-        if pieces < PIECES {
+        if pieces < LEAST {
             return none(few_pieces(pieces));
         }
         let mean = sums.iter().sum::<f64>() / all;
-        let step = if times { self.step / 3.464 / mean.max(1e-9) } else { 0.0 };
+        let step = if times { self.step / 3.464 } else { 0.0 };
         let of_mean = self.quotient(&sums, &n, 1.0).map(|s| Spread {
-            se: s.se.hypot(step),
+            floor: step / mean.max(1e-9),
             ..s
         });
         const PS: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
         let side = Side::of(minis);
         let ones = vec![1.0; minis.len()];
         let point = side.quantiles(&ones, PS);
-        let errors = self.draw.errors(|w| side.quantiles(w, PS));
+        let got = self.draw.replicates(|w| side.quantiles(w, PS));
         let quantile = |i: usize| -> Sure {
             if all * (1.0 - PS[i]) < BEYOND {
                 return Err("too few samples beyond this quantile".to_string());
             }
-            let (Some(e), Some(v)) = (errors[i], point[i]) else {
-                return Err("hardly any stretch of time has samples".to_string());
-            };
-            let round = if times { ROUNDING.hypot(self.step / 3.464 / v.max(1e-9)) } else { 0.0 };
+            let untold = || "hardly any stretch of time has samples".to_string();
+            let v = point[i].filter(|v| *v > 0.0).ok_or_else(untold)?;
+            let of = got.iter().map(|g| g[i]).collect();
+            let spread = self.scatter(of, v, 1.0, pieces - 1.0).ok_or_else(untold)?;
+            let round = if times { ROUNDING } else { 0.0 };
             Ok(Spread {
-                se: (e / v.max(1e-9)).hypot(round),
-                df: pieces - 1.0,
+                floor: round.hypot(step / v),
+                ..spread
             })
         };
         let [a, b, c, d] = std::array::from_fn(quantile);
@@ -215,16 +250,16 @@ impl<'a> Estimator<'a> {
             *memo = Some((key.to_string(), self.dist(minis, times)));
         }
         let kept = memo.as_ref().map(|m| m.1[at].clone());
-        kept.unwrap_or_else(|| Err(String::new())).map(|s| Spread {
-            se: s.se * value.abs(),
-            ..s
-        })
+        kept.unwrap_or_else(|| Err(String::new())).map(|s| s.times(value.abs()))
     }
 
     /// The spread of the quantity at `path`. `value` is the number itself; of a count, what it came to `per`.
     pub fn spread(&self, path: &[&str], per: Option<Per>, value: f64) -> Sure {
         if let Some(b) = &self.blind {
             return Err(b.clone());
+        }
+        if let Some(r) = self.holes.reason(path, per.is_some()) {
+            return Err(r);
         }
         let untold = || Err("not estimated by stretches of time".to_string());
         match (per, path) {
@@ -367,13 +402,9 @@ impl<'a> Estimator<'a> {
             "d" => &[2],
             _ => &[3],
         };
-        let per_second = |x: &[f64]| {
-            let (share, df) = self.ratio(x, &self.seconds)?;
-            let one = if what.contains("kib") { 0.0 } else { 1.0 };
-            Ok(Spread {
-                se: (share * value).hypot(one / self.seconds.iter().sum::<f64>()),
-                df,
-            })
+        let per_second = |x: &[f64]| match what {
+            "_per_s" => self.count(x, Per::Second, value),
+            _ => self.ratio(x, &self.seconds, value),
         };
         let ios = || self.io(class, Io::Ios);
         match what {
@@ -402,11 +433,7 @@ impl<'a> Estimator<'a> {
         let bytes = self.counts(D::AskedBytes);
         match field {
             "bios_per_s" => self.count(&bios, Per::Second, value),
-            "bytes_per_s" => {
-                let (share, df) = self.ratio(&bytes, &self.seconds)?;
-                let se = share * value;
-                Ok(Spread { se, df })
-            }
+            "bytes_per_s" => self.ratio(&bytes, &self.seconds, value),
             "bytes_per_bio" => self.quotient(&bytes, &bios, value),
             _ => Err("not estimated by stretches of time".to_string()),
         }

@@ -3,13 +3,15 @@
 //! Every combination of these, each named or left open, is a candidate. Of each its times in A and in B are compared:
 //! the geometric mean (a factor on all its times moves it by that factor, single long ones hardly) and the mean
 //! (which single long ones do move). The best candidate is the one whose change is hardest to explain by chance: one that
-//! takes in requests that did not move dilutes its change, one that leaves out some that did is less sure of it. Its
-//! change is taken out of B, and the search goes on.
+//! takes in requests that did not move dilutes its change, one that leaves out some that did is less sure of it. The
+//! search goes on among the rest.
 
 use super::cells::{PARTS, Sum};
 use super::report::Moved;
 use super::run::{Kind, Population, RunDevice, THIRDS};
-use super::test::{LEVEL, Number, Tested, log_test};
+use super::test::{LEVEL, Tested, log_test};
+use super::timeline::pieces;
+use crate::stats::welch;
 use crate::units::{human_bytes, human_count, human_ns};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +21,13 @@ const REQUESTS: f64 = 50.0;
 const PIECES: f64 = 5.0;
 /// A change that matters: 5 % of itself.
 const CHANGE: f64 = 0.05;
+/// Means less sure than this share of themselves are a matter of few requests.
+const SURE: f64 = 0.25;
+/// A scatter of single requests below which none is believed (as a share): times that are equal to the ns do not make
+/// a mean infinitely sure.
+const FLOOR: f64 = 0.1;
+/// Requests (and weight) of a wider sub-population that one with more names must have to be named in its place.
+const MOST: f64 = 0.9;
 /// Findings at most.
 const FOUND: usize = 4;
 /// Changes of all the time that requests take below this share are not told: nobody would feel them.
@@ -62,52 +71,63 @@ struct Change<'a> {
     weight: f64,
 }
 
-/// The sub-populations of a pair of devices that moved, in the order of how surely they did.
+/// The sub-populations of a pair of devices that moved, in the order of how surely they did. No two of them share
+/// requests and span.
 pub(super) fn moved(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>]) -> Vec<Moved> {
-    let mut leaves = join(a, b);
+    let leaves = join(a, b);
     let candidates = candidates(&leaves);
-    let before = total(&leaves);
+    let all = total(&leaves);
+    let mut changes = changes(&leaves, &candidates);
+    // Both statistics of one candidate are nearly one test. Candidates of a third of the trace are three of four: they
+    // share half of the chance, so that they do not hide what moved all the time.
+    let of = |third: bool| changes.iter().filter(|c| c.of.third.is_some() == third).count();
+    let tests = [of(false) as f64, of(true) as f64].map(|n| n.max(1.0));
+    let sure = |c: &Change<'_>| c.tested.p * tests[usize::from(c.of.third.is_some())];
+    changes.retain(|c| sure(c) < LEVEL);
     let mut out = Vec::new();
-    // Changes too small to be told are taken out as well, a bounded number of them.
-    for _ in 0..3 * FOUND {
-        let Some((c, tests)) = best(&leaves, &candidates) else {
-            break;
-        };
-        let told = tell(&c, &leaves, tests, before);
-        let (of, part) = (c.of, c.part);
-        take_out(&mut leaves, of, part, told.ratio);
+    while out.len() < FOUND {
+        let Some(found) = best(&changes) else { break };
+        let told = tell(found, &leaves, sure(found), all);
+        let (part, taken) = (found.part, found.of.leaves.clone());
         let felt = told.share.is_none_or(|s| s.abs() >= FELT);
         if (told.ratio - 1.0).abs() >= CHANGE && felt {
             out.push(told);
         }
-        if out.len() == FOUND {
-            break;
+        changes.retain(|c| c.part != part || !c.of.leaves.iter().any(|l| taken.contains(l)));
+    }
+    out
+}
+
+/// Every candidate's changes.
+fn changes<'a>(leaves: &[Leaf], all: &'a [Candidate]) -> Vec<Change<'a>> {
+    let mut out = Vec::new();
+    for c in all {
+        for part in 0..PARTS.len() {
+            for statistic in [Statistic::Geometric, Statistic::Mean] {
+                out.extend(change(leaves, c, part, statistic));
+            }
         }
     }
     out
 }
 
-/// The most telling change, and how many were looked at; `None` if chance explains it.
-fn best<'a>(leaves: &[Leaf], all: &'a [Candidate]) -> Option<(Change<'a>, f64)> {
-    let mut tried = 0usize;
-    let mut best: Option<Change<'a>> = None;
-    for c in all {
-        for part in 0..PARTS.len() {
-            for statistic in [Statistic::Geometric, Statistic::Mean] {
-                let Some(found) = change(leaves, c, part, statistic) else {
-                    continue;
-                };
-                tried += 1;
-                let heavier = |b: &Change<'_>| found.weight > b.weight * 1.000_001;
-                if best.as_ref().is_none_or(heavier) {
-                    best = Some(found);
-                }
-            }
+/// The most telling change; of those that tell nearly as much about nearly the same requests, the one with the most
+/// names.
+fn best<'b, 'a>(changes: &'b [Change<'a>]) -> Option<&'b Change<'a>> {
+    let mut best: Option<&Change<'a>> = None;
+    for c in changes {
+        if best.is_none_or(|b| c.weight > b.weight * 1.000_001) {
+            best = Some(c);
         }
     }
-    // Both statistics of one candidate are nearly one test.
-    let tests = (tried as f64 / 2.0).max(1.0);
-    best.filter(|c| c.tested.p * tests < LEVEL).map(|c| (c, tests))
+    let b = best?;
+    let close = |c: &&Change<'a>| {
+        let same = c.part == b.part && c.statistic == b.statistic && c.of.third == b.of.third;
+        let within = c.of.leaves.iter().all(|l| b.of.leaves.contains(l));
+        let most = (0..2).all(|i| c.sums[i].n >= MOST * b.sums[i].n);
+        same && within && most && c.weight >= MOST * b.weight
+    };
+    changes.iter().filter(close).min_by_key(|c| c.of.leaves.len())
 }
 
 /// Sub-populations that both sides have.
@@ -196,67 +216,82 @@ fn series(leaves: &[Leaf], c: &Candidate, side: usize, run: usize, part: usize) 
     out
 }
 
-/// ln of the statistic of one run, with the error that its stretches of time show: Σ(x − r·n)² over them, the usual
+/// ln of a statistic, and what each piece of time adds to its error: (x − r·n) ÷ Σn of the piece, the usual
 /// linearisation of a ratio.
-fn of_run(s: &[Sum], statistic: Statistic, run: usize) -> Option<Number> {
+struct OfRun {
+    value: f64,
+    off: Vec<f64>,
+    pieces: f64,
+}
+
+fn of_run(s: &[Sum], statistic: Statistic) -> Option<OfRun> {
     let all = s.iter().fold(Sum::default(), |a, b| a.plus(*b));
     if all.n < REQUESTS {
         return None;
     }
     let of = |s: &Sum| if statistic == Statistic::Mean { s.sum } else { s.log };
     let value = of(&all) / all.n;
-    let (mut squares, mut weight) = (0.0, 0.0);
-    for part in s.chunks(run) {
-        let p = part.iter().fold(Sum::default(), |a, b| a.plus(*b));
-        squares += (of(&p) - value * p.n).powi(2);
-        weight += p.n * p.n;
-    }
-    let pieces = all.n * all.n / weight;
-    if pieces < PIECES {
-        return None;
-    }
-    let se = (squares * pieces / (pieces - 1.0)).sqrt() / all.n;
-    let df = pieces - 1.0;
-    Some(match statistic {
-        Statistic::Geometric => Number { value, se, df },
-        Statistic::Mean if value > 0.0 => Number {
-            value: value.ln(),
-            se: se / value,
-            df,
-        },
+    // The logarithm of a mean has the mean's relative error.
+    let scale = match statistic {
+        Statistic::Geometric => 1.0,
+        Statistic::Mean if value > 0.0 => value,
         Statistic::Mean => return None,
-    })
+    };
+    let parts: Vec<Sum> = pieces(s)
+        .map(|c| c.iter().fold(Sum::default(), |a, b| a.plus(*b)))
+        .collect();
+    let weight: f64 = parts.iter().map(|p| p.n * p.n).sum();
+    let off = parts.iter().map(|p| (of(p) - value * p.n) / all.n / scale);
+    let out = OfRun {
+        value: if statistic == Statistic::Mean { value.ln() } else { value },
+        off: off.collect(),
+        pieces: all.n * all.n / weight,
+    };
+    let own = out.off.iter().map(|o| o * o).sum::<f64>().sqrt();
+    (out.pieces >= PIECES && own < SURE).then_some(out)
 }
 
-/// The number of one side: of one run by its stretches of time, of several by their scatter.
-fn number(leaves: &[Leaf], c: &Candidate, side: usize, part: usize, st: Statistic) -> Option<(Number, Sum)> {
-    let runs = leaves.get(*c.leaves.first()?)?.sides.get(side)?.len();
+/// The runs of one side.
+fn runs(leaves: &[Leaf], c: &Candidate, side: usize, part: usize, st: Statistic) -> Option<(Vec<OfRun>, Sum)> {
+    let n = leaves.get(*c.leaves.first()?)?.sides.get(side)?.len();
     let mut sums = Sum::default();
-    let mut values = Vec::new();
-    for r in 0..runs {
+    let mut out = Vec::new();
+    for r in 0..n {
         let s = series(leaves, c, side, r, part);
         sums = s.iter().fold(sums, |a, b| a.plus(*b));
-        let run = ((s.len() as f64 / 25.0).round() as usize).max(1);
-        values.push(of_run(&s, st, run)?);
+        out.push(of_run(&s, st)?);
     }
-    if let [one] = values.as_slice() {
-        return Some((*one, sums));
+    Some((out, sums))
+}
+
+/// Mean, squared error and degrees of freedom over runs, or over the pieces of one.
+fn side(runs: &[OfRun]) -> (f64, f64, f64) {
+    let n = runs.len() as f64;
+    let mean = runs.iter().map(|v| v.value).sum::<f64>() / n;
+    if let [one] = runs {
+        let squares: f64 = one.off.iter().map(|o| o * o).sum();
+        return (mean, squares * one.pieces / (one.pieces - 1.0), one.pieces - 1.0);
     }
-    let n = values.len() as f64;
-    let mean = values.iter().map(|v| v.value).sum::<f64>() / n;
-    let var = values.iter().map(|v| (v.value - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    let value = Number {
-        value: mean,
-        se: (var / n).sqrt(),
-        df: n - 1.0,
-    };
-    Some((value, sums))
+    let var = runs.iter().map(|v| (v.value - mean).powi(2)).sum::<f64>() / (n - 1.0);
+    (mean, var / n, n - 1.0)
 }
 
 fn change<'a>(leaves: &[Leaf], c: &'a Candidate, part: usize, statistic: Statistic) -> Option<Change<'a>> {
-    let (a, sa) = number(leaves, c, 0, part, statistic)?;
-    let (b, sb) = number(leaves, c, 1, part, statistic)?;
-    let (tested, t, df) = log_test(a, b)?;
+    let (ra, sa) = runs(leaves, c, 0, part, statistic)?;
+    let (rb, sb) = runs(leaves, c, 1, part, statistic)?;
+    let ((ma, va, da), (mb, vb, db)) = (side(&ra), side(&rb));
+    let (mut var, mut df) = (va + vb, welch((va, da), (vb, db)));
+    // Of two single runs piece is compared with piece: what drives both alike (a job's phases) cancels out. Runs that have
+    // nothing in common lose some degrees of freedom by it, nothing else.
+    if let ([x], [y]) = (ra.as_slice(), rb.as_slice())
+        && x.off.len() == y.off.len()
+    {
+        let few = x.pieces.min(y.pieces);
+        let squares: f64 = x.off.iter().zip(&y.off).map(|(x, y)| (y - x).powi(2)).sum();
+        (var, df) = (squares * few / (few - 1.0), few - 1.0);
+    }
+    var += FLOOR * FLOOR * (1.0 / sa.n + 1.0 / sb.n);
+    let (tested, t) = log_test(mb - ma, var.sqrt(), df);
     Some(Change {
         of: c,
         part,
@@ -268,7 +303,7 @@ fn change<'a>(leaves: &[Leaf], c: &'a Candidate, part: usize, statistic: Statist
     })
 }
 
-/// ns of all parts of all requests: of A, and what B's requests would have taken at A's number.
+/// ns of all parts of all requests of A and of B.
 fn total(leaves: &[Leaf]) -> [f64; 2] {
     let side = |i: usize| {
         let blocks = leaves.iter().filter_map(|l| l.sides.get(i)).flatten().flatten();
@@ -277,25 +312,8 @@ fn total(leaves: &[Leaf]) -> [f64; 2] {
     [side(0), side(1)]
 }
 
-/// Divides the candidate's times in B by `factor`.
-fn take_out(leaves: &mut [Leaf], c: &Candidate, part: usize, factor: f64) {
-    let log = factor.max(1e-9).ln();
-    for l in &c.leaves {
-        let side = leaves.get_mut(*l).and_then(|l| l.sides.get_mut(1));
-        for run in side.into_iter().flatten() {
-            let n = run.len().max(1);
-            for (i, b) in run.iter_mut().enumerate() {
-                if c.third.is_none_or(|t| i * THIRDS / n == t) {
-                    b[part].sum /= factor;
-                    b[part].log -= log * b[part].n;
-                }
-            }
-        }
-    }
-}
-
 /// The change in words and numbers.
-fn tell(c: &Change<'_>, leaves: &[Leaf], tests: f64, before: [f64; 2]) -> Moved {
+fn tell(c: &Change<'_>, leaves: &[Leaf], p: f64, all: [f64; 2]) -> Moved {
     let [a, b] = c.sums;
     let value = |s: Sum| match c.statistic {
         Statistic::Geometric => (s.log / s.n).exp(),
@@ -344,7 +362,7 @@ fn tell(c: &Change<'_>, leaves: &[Leaf], tests: f64, before: [f64; 2]) -> Moved 
     ));
     // At A's number of requests: more of them is no slower one.
     let gained = (b.sum / b.n - a.sum / a.n) * b.n;
-    let share = (before[1] > 0.0).then(|| gained / before[1]);
+    let share = (all[1] > 0.0).then(|| gained / all[1]);
     Moved {
         text,
         rwbs,
@@ -362,7 +380,7 @@ fn tell(c: &Change<'_>, leaves: &[Leaf], tests: f64, before: [f64; 2]) -> Moved 
         ratio_interval: c.tested.ratio.unwrap_or([ratio, ratio]),
         a_n: a.n as u64,
         b_n: b.n as u64,
-        p: (c.tested.p * tests).min(1.0),
+        p: p.min(1.0),
         share,
     }
 }

@@ -4,7 +4,7 @@ use super::cells::{Block, D, G, Io, REQUEST_PARTS, Which};
 use super::timeline::Timeline;
 use crate::event::{Action, BlockEvent, CommId, DevId, NO_SECTOR, Op, Rwbs, TraceMeta};
 use crate::lifecycle::{
-    Bio, FlushStep, Merge, MergeBy, MergeKind, Outcome, Pairing, Request, RequestKind, Sink, Span,
+    Bio, BioFate, FlushStep, Merge, MergeBy, MergeKind, Outcome, Pairing, Request, RequestKind, Sink, Span,
     Stamp,
 };
 use crate::metrics::groups::{facts_of_bio, facts_of_event, facts_of_request};
@@ -29,6 +29,8 @@ pub(super) struct LeafKey {
     pub rwbs: Rwbs,
     pub class: u64,
     pub comm: CommId,
+    /// Paired by order, not by sector.
+    pub ordered: bool,
 }
 
 /// What is known of a sub-population beside its sums.
@@ -146,6 +148,7 @@ impl Recorder {
             rwbs: r.rwbs,
             class: size_class(r.bytes),
             comm: r.comm,
+            ordered: r.kind != RequestKind::Io,
         };
         let Some(i) = self.leaf(dev, key, r.bytes) else {
             return;
@@ -183,6 +186,13 @@ impl Recorder {
         for (i, s) in Span::REQUEST.into_iter().enumerate() {
             cell.add(Which::Request(i), r.span(s));
         }
+    }
+
+    /// Whether its start or end is missing.
+    fn cut(&mut self, dev: usize, cut: bool, whole: bool) {
+        let cell = self.blocks.at(self.now).device(dev);
+        cell.cut += u64::from(cut);
+        cell.whole += u64::from(whole && !cut);
     }
 
     /// The sums of `iostat`, class by class as it has them.
@@ -317,12 +327,17 @@ impl Sink for Recorder {
                 c.add(Which::Bio(n + 1), s);
             }
         }
+        if b.request.is_none() && !b.g.is_some() {
+            let done = b.c.is_some();
+            self.cut(i, !b.q.is_some() && done || b.fate == BioFate::Lost, done);
+        }
         // A bio without a request lives on a device of bios: its whole life is all there is.
         if b.request.is_none() && !b.g.is_some() && b.c.is_some() {
             let key = LeafKey {
                 rwbs: b.rwbs,
                 class: size_class(b.bytes),
                 comm: b.comm,
+                ordered: b.bytes == 0,
             };
             if let Some(l) = self.leaf(i, key, b.bytes) {
                 self.blocks.at(self.now).device(i).leaf(l).add(5, b.q.to(b.c));
@@ -340,6 +355,8 @@ impl Sink for Recorder {
             self.counts_of_request(i, g, r);
         }
         self.parts_of_request(i, r);
+        let unseen = r.pairing == Pairing::StartUnseen && r.outcome.done();
+        self.cut(i, unseen || r.outcome == Outcome::Lost, r.outcome.done());
         self.iostat(i, r);
         let steps = match r.kind {
             RequestKind::EmptyFlush => 1 + u64::from(r.postflush),

@@ -51,7 +51,9 @@ fn side(runs: &[Option<&Quantity>]) -> Side {
         norm: Some(m),
         sure: Ok(Spread {
             se: (var / n).sqrt(),
+            floor: 0.0,
             df: n - 1.0,
+            draws: Vec::new().into(),
         }),
         why: None,
     }
@@ -150,9 +152,11 @@ fn interval(mut row: Row, (x, a): (f64, Side), (y, b): (f64, Side)) -> Row {
     let number = |value: f64, s: Spread| Number {
         value,
         se: s.se,
+        floor: s.floor,
         df: s.df,
+        draws: s.draws,
     };
-    let t = test(number(x, sa), number(y, sb));
+    let t = test(&number(x, sa), &number(y, sb));
     row.difference_interval = Some(t.difference);
     row.ratio_interval = t.ratio;
     if t.ratio.is_none() {

@@ -2,7 +2,9 @@
 
 use super::cells::{Block, DeviceCell, PARTS, Sum};
 use super::estimate::{Estimator, Per, Sure};
+use super::holes::Holes;
 use super::recorder::{Dev, Leaf, Recorder};
+use super::timeline::PIECES;
 use crate::event::{CommId, DevId, Op, Rwbs, TraceMeta};
 use crate::lifecycle::TrackerReport;
 use crate::metrics::Extras;
@@ -119,7 +121,7 @@ impl Recorder {
     ) -> Run {
         self.close();
         let n = self.blocks.blocks().len();
-        let draw = Resample::new(n, self.blocks.run(), seed);
+        let draw = Resample::new(n, PIECES, seed);
         let Recorder {
             collector,
             keys,
@@ -149,12 +151,15 @@ impl Recorder {
                 (_, None) => Some("more devices than are followed by stretches of time".to_string()),
                 _ => None,
             };
+            if let Some(i) = place {
+                e.holes = Holes::of(&blocks, i, device);
+            }
             devices.push(run_device(device, at, &report, of, &e, meta));
         }
         Run {
             devices,
-            stretch_ns: blocks.block_ns() * draw.run as i64,
-            pieces: draw.pieces,
+            stretch_ns: blocks.span_ns() / draw.pieces as i64,
+            pieces: draw.pieces as f64,
             report,
         }
     }
@@ -350,6 +355,9 @@ fn populations(
         let Leaf { key: Some(k), bytes } = l else {
             continue;
         };
+        if k.ordered && e.holes.order.is_some() {
+            continue;
+        }
         let kind = Kind {
             rwbs: k.rwbs.to_string(),
             class: k.class,

@@ -2,6 +2,7 @@
 
 use super::report::{Line, Row};
 use super::test::LEVEL;
+use crate::event::{Op, Rwbs};
 use crate::stats::discoveries;
 
 /// A group stands in the table if it has this share of the requests (bios, on a device without) on one side.
@@ -28,10 +29,14 @@ pub(super) fn major(rows: &[Row], bio_based: bool) -> Vec<String> {
     }
     let sums = all.iter().fold((0.0, 0.0), |s, g| (s.0 + g.1, s.1 + g.2));
     let share = |g: &(String, f64, f64)| (g.1 / sums.0.max(1.0)).max(g.2 / sums.1.max(1.0));
-    all.retain(|g| share(g) >= MAJOR);
+    // Device flushes are few by their nature: one may serve dozens.
+    let flush = |g: &str| Rwbs::new(g.as_bytes()).op() == Op::Flush;
+    all.retain(|g| share(g) >= MAJOR || flush(&g.0));
     all.sort_by(|x, y| share(y).total_cmp(&share(x)).then_with(|| x.0.cmp(&y.0)));
-    all.truncate(GROUPS);
-    all.into_iter().map(|g| g.0).collect()
+    let (flushes, mut rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|g| flush(&g.0));
+    rest.truncate(GROUPS);
+    let all = rest.into_iter().chain(flushes);
+    all.map(|g| g.0).collect()
 }
 
 /// The lines, as label and path.

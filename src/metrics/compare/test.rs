@@ -1,7 +1,9 @@
 //! Two numbers with their spreads: their difference, their ratio, intervals of both, and how likely so great a
 //! difference is by chance.
 
-use crate::stats::{critical, two_sided, welch};
+use super::timeline::PIECES;
+use crate::stats::{critical, two_sided, variance, welch};
+use std::rc::Rc;
 
 /// Intervals hold the truth in 95 of 100 cases.
 pub(super) const LEVEL: f64 = 0.05;
@@ -10,11 +12,45 @@ pub(super) const LEVEL: f64 = 0.05;
 const SURE: f64 = 0.4;
 
 /// A number of one side.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Number {
     pub value: f64,
+    /// Standard error of sampling, and error of other reasons.
     pub se: f64,
+    pub floor: f64,
     pub df: f64,
+    /// Replicates, if the same parts were drawn of both sides; else empty.
+    pub draws: Rc<[f32]>,
+}
+
+impl Number {
+    /// The same number divided by itself: errors as shares.
+    fn share(&self) -> Number {
+        let k = self.value;
+        Number {
+            value: self.value,
+            se: self.se / k,
+            floor: self.floor / k,
+            df: self.df,
+            draws: self.draws.iter().map(|d| d / k as f32).collect(),
+        }
+    }
+}
+
+/// Standard error and degrees of freedom of b − a. Where parts of both were drawn together, what moves against each
+/// other in both makes it greater; what moves along in both does not make it smaller: it may well be the same
+/// surroundings, and would not come back in another run.
+fn error(a: &Number, b: &Number) -> (f64, f64) {
+    let parts = [a, b].map(|n| (n.se * n.se, n.df));
+    let mut var = parts[0].0 + parts[1].0;
+    let df = welch(parts[0], parts[1]);
+    if a.draws.len() == b.draws.len() && !a.draws.is_empty() {
+        let d = |(x, y): (&f32, &f32)| f64::from(*y) - f64::from(*x);
+        let both: Vec<f64> = a.draws.iter().zip(b.draws.iter()).map(d).collect();
+        var = var.max(variance(&both, PIECES as f64));
+    }
+    var += a.floor * a.floor + b.floor * b.floor;
+    (var.sqrt(), df)
 }
 
 /// What a comparison gives.
@@ -33,14 +69,10 @@ fn log_mean(a: f64, b: f64) -> f64 {
 
 /// Compares. Where both numbers are positive and sure enough, on the scale of the logarithm, so that the interval of the
 /// ratio and that of the difference exclude "no change" together.
-pub(super) fn test(a: Number, b: Number) -> Tested {
-    let scaled = |n: Number| n.value > 0.0 && n.se / n.value < SURE;
+pub(super) fn test(a: &Number, b: &Number) -> Tested {
+    let scaled = |n: &Number| n.value > 0.0 && n.se.hypot(n.floor) / n.value < SURE;
     if scaled(a) && scaled(b) {
-        let parts = [a, b].map(|n| ((n.se / n.value).powi(2), n.df));
-        let (se, df) = (
-            (parts[0].0 + parts[1].0).sqrt(),
-            welch(parts[0], parts[1]),
-        );
+        let (se, df) = error(&a.share(), &b.share());
         let l = (b.value / a.value).ln();
         let reach = critical(LEVEL, df) * se;
         let k = log_mean(a.value, b.value);
@@ -51,11 +83,7 @@ pub(super) fn test(a: Number, b: Number) -> Tested {
             p: chance(l, se, df),
         };
     }
-    let parts = [a, b].map(|n| (n.se * n.se, n.df));
-    let (se, df) = (
-        (parts[0].0 + parts[1].0).sqrt(),
-        welch(parts[0], parts[1]),
-    );
+    let (se, df) = error(a, b);
     let d = b.value - a.value;
     let reach = critical(LEVEL, df) * se;
     Tested {
@@ -65,21 +93,15 @@ pub(super) fn test(a: Number, b: Number) -> Tested {
     }
 }
 
-/// Compares two logarithms; with t and its degrees of freedom. `None` where neither number has any error.
-pub(super) fn log_test(a: Number, b: Number) -> Option<(Tested, f64, f64)> {
-    let (va, vb) = (a.se * a.se, b.se * b.se);
-    let (se, df) = ((va + vb).sqrt(), welch((va, a.df), (vb, b.df)));
-    if se <= 0.0 {
-        return None;
-    }
-    let l = b.value - a.value;
+/// Compares two logarithms `l` apart, with this standard error; with t.
+pub(super) fn log_test(l: f64, se: f64, df: f64) -> (Tested, f64) {
     let reach = critical(LEVEL, df) * se;
     let tested = Tested {
         difference: [l - reach, l + reach],
         ratio: Some([(l - reach).exp(), (l + reach).exp()]),
         p: chance(l, se, df),
     };
-    Some((tested, l / se, df))
+    (tested, l / se)
 }
 
 /// How likely a difference this far from 0 is. Without any error equal numbers are equal, and others differ.
@@ -96,7 +118,29 @@ mod tests {
     use super::*;
 
     fn n(value: f64, se: f64) -> Number {
-        Number { value, se, df: 20.0 }
+        Number {
+            value,
+            se,
+            df: 20.0,
+            ..Number::default()
+        }
+    }
+
+    fn test(a: Number, b: Number) -> Tested {
+        super::test(&a, &b)
+    }
+
+    #[test]
+    fn what_moves_against_each_other_counts_and_what_moves_along_does_not() {
+        let with = |k: f32| Number {
+            draws: (0..500).map(|i| k * ((i % 21) as f32 - 10.0)).collect(),
+            ..n(100.0, 6.1)
+        };
+        let alone = test(n(100.0, 6.1), n(120.0, 6.1)).p;
+        assert_eq!(test(with(1.0), n(120.0, 6.1)).p, alone);
+        let b = |k: f32| Number { value: 120.0, ..with(k) };
+        assert_eq!(test(with(1.0), b(1.2)).p, alone);
+        assert!(test(with(1.0), b(-1.2)).p > alone * 2.0);
     }
 
     #[test]
