@@ -90,9 +90,11 @@ pub fn compare(o: &CompareOpts) -> Result<Done> {
 /// `A1,A2,A3`: repeated runs. A path that exists is one, commas and all.
 fn runs(traces: &Path) -> Vec<PathBuf> {
     match traces.to_str() {
-        Some(s) if s.contains(',') && !traces.exists() => {
-            s.split(',').filter(|p| !p.is_empty()).map(PathBuf::from).collect()
-        }
+        Some(s) if s.contains(',') && !traces.exists() => s
+            .split(',')
+            .filter(|p| !p.is_empty())
+            .map(PathBuf::from)
+            .collect(),
         _ => vec![traces.to_path_buf()],
     }
 }
@@ -116,7 +118,8 @@ fn run(trace: &Path, o: &CompareOpts, damaged: &mut bool) -> Result<Run> {
     };
     let f = session::run(&opts, &o.window, &o.output, &mut sink).map_err(named)?;
     if let Some(c) = &sink.census {
-        c.require_some(&sink.picker, "bios and requests").map_err(named)?;
+        c.require_some(&sink.picker, "bios and requests")
+            .map_err(named)?;
     }
     warnings::warn(&f, &o.output);
     *damaged |= f.damaged();

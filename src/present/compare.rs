@@ -34,8 +34,14 @@ fn side_lines(name: &str, s: &SideReport, style: Style) -> String {
             0 | 1 => String::new(),
             n => format!(" and {} more", n - 1),
         };
-        let time = span.map_or(", no times".to_string(), |n| format!(" in {}", human_ns(n as f64)));
-        let facts = format!("{more}  {} events{time} · {}", human_count(events), s.quality);
+        let time = span.map_or(", no times".to_string(), |n| {
+            format!(" in {}", human_ns(n as f64))
+        });
+        let facts = format!(
+            "{more}  {} events{time} · {}",
+            human_count(events),
+            s.quality
+        );
         let path = cut(first, WIDTH.saturating_sub(width(&facts) + 3));
         out.push_str(&format!("{name}  {}{facts}\n", style.bold(&path)));
     }

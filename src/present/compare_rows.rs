@@ -41,7 +41,10 @@ fn pair(d: &Pair, out: &mut String) {
     out.push_str(&format!("### {}\n\n", cut(&title(d), MAIL - 4)));
     if !d.mismatch.is_empty() {
         let texts: Vec<&str> = d.mismatch.iter().map(|m| m.text.as_str()).collect();
-        push(&format!("Not the same workload: {}.", texts.join("; ")), out);
+        push(
+            &format!("Not the same workload: {}.", texts.join("; ")),
+            out,
+        );
         out.push('\n');
     }
     push(&d.verdict, out);
@@ -54,7 +57,13 @@ fn pair(d: &Pair, out: &mut String) {
                 p => format!("/{p}"),
             };
             let interval = format!("{} {}", c.interval, c.real);
-            lines.push([cut(&l.label, 18), c.a, c.b, c.change + &per, cut(&interval, 24)]);
+            lines.push([
+                cut(&l.label, 18),
+                c.a,
+                c.b,
+                c.change + &per,
+                cut(&interval, 24),
+            ]);
         }
     }
     if lines.is_empty() {
@@ -98,8 +107,23 @@ fn markdown_table(lines: &[[String; 5]], out: &mut String) {
 /// One row a quantity.
 pub fn compare_csv(r: &CompareReport) -> String {
     let columns = [
-        "device_a", "device_b", "quantity", "unit", "per", "a", "b", "a_per", "b_per", "difference",
-        "ratio", "difference_lo", "difference_hi", "ratio_lo", "ratio_hi", "p", "differs",
+        "device_a",
+        "device_b",
+        "quantity",
+        "unit",
+        "per",
+        "a",
+        "b",
+        "a_per",
+        "b_per",
+        "difference",
+        "ratio",
+        "difference_lo",
+        "difference_hi",
+        "ratio_lo",
+        "ratio_hi",
+        "p",
+        "differs",
     ];
     let mut out = Vec::new();
     csv::line(columns.into_iter(), &mut out);

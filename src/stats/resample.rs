@@ -82,7 +82,11 @@ mod tests {
 
     fn error(x: &[f64], pieces: usize) -> f64 {
         let draw = Resample::new(x.len(), pieces, 1);
-        let r: Vec<f64> = draw.replicates(|w| [mean(x, w)]).into_iter().filter_map(|v| v[0]).collect();
+        let r: Vec<f64> = draw
+            .replicates(|w| [mean(x, w)])
+            .into_iter()
+            .filter_map(|v| v[0])
+            .collect();
         variance(&r, pieces as f64).sqrt()
     }
 

@@ -105,8 +105,7 @@ impl GroupCell {
 /// Spans that part a request's life, plus the whole life of bios on devices without requests.
 pub(super) const PARTS: [&str; 6] = ["Q2G", "G2I", "I2D", "G2D", "D2C", "Q2C"];
 /// Those of requests.
-pub(super) const REQUEST_PARTS: [Span; 5] =
-    [Span::Q2G, Span::G2I, Span::I2D, Span::G2D, Span::D2C];
+pub(super) const REQUEST_PARTS: [Span; 5] = [Span::Q2G, Span::G2I, Span::I2D, Span::G2D, Span::D2C];
 
 /// Sums of one span.
 #[derive(Clone, Copy, Debug, Default)]

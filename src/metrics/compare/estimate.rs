@@ -119,7 +119,11 @@ impl<'a> Estimator<'a> {
 
     fn minis(&self, g: usize, w: Which) -> Vec<Option<&Mini>> {
         let one = |c: Option<&'a DeviceCell>| c?.groups.get(g)?.hist(w);
-        self.blocks.blocks().iter().map(|b| one(b.0.get(self.dev))).collect()
+        self.blocks
+            .blocks()
+            .iter()
+            .map(|b| one(b.0.get(self.dev)))
+            .collect()
     }
 
     /// How many independent pieces a series really has: (Σx)² ÷ Σx² over runs of blocks (Kish), so that a burst counts
@@ -128,7 +132,11 @@ impl<'a> Estimator<'a> {
         let parts: Vec<f64> = pieces(x).map(|c| c.iter().sum()).collect();
         let all: f64 = parts.iter().sum();
         let squares: f64 = parts.iter().map(|p| p * p).sum();
-        if squares > 0.0 { all * all / squares } else { 0.0 }
+        if squares > 0.0 {
+            all * all / squares
+        } else {
+            0.0
+        }
     }
 
     /// The spread of the number `value` whose replicates these are; `point` is what they scatter about (coarser than
@@ -139,7 +147,10 @@ impl<'a> Estimator<'a> {
             return None;
         }
         let scale = if point == 0.0 { 0.0 } else { value / point };
-        let off = |v: Option<f64>| v.filter(|v| v.is_finite()).map_or(0.0, |v| (v - point) * scale);
+        let off = |v: Option<f64>| {
+            v.filter(|v| v.is_finite())
+                .map_or(0.0, |v| (v - point) * scale)
+        };
         let draws: Vec<f64> = got.into_iter().map(off).collect();
         Some(Spread {
             se: variance(&draws, self.draw.pieces as f64).sqrt(),
@@ -195,7 +206,10 @@ impl<'a> Estimator<'a> {
 
     /// The spreads of a distribution's mean, p50, p90, p99, p999, as shares of them.
     fn dist(&self, minis: &[Option<&Mini>], times: bool) -> [Sure; 5] {
-        let n: Vec<f64> = minis.iter().map(|m| m.map_or(0.0, |m| m.n as f64)).collect();
+        let n: Vec<f64> = minis
+            .iter()
+            .map(|m| m.map_or(0.0, |m| m.n as f64))
+            .collect();
         let sums: Vec<f64> = minis.iter().map(|m| m.map_or(0.0, |m| m.sum)).collect();
         let all: f64 = n.iter().sum();
         let pieces = self.pieces(&n);
@@ -235,7 +249,14 @@ impl<'a> Estimator<'a> {
         [of_mean, a, b, c, d]
     }
 
-    fn dist_field(&self, key: &str, minis: &[Option<&Mini>], times: bool, field: &str, value: f64) -> Sure {
+    fn dist_field(
+        &self,
+        key: &str,
+        minis: &[Option<&Mini>],
+        times: bool,
+        field: &str,
+        value: f64,
+    ) -> Sure {
         let at = match field {
             "mean" => 0,
             "p50" => 1,
@@ -250,7 +271,8 @@ impl<'a> Estimator<'a> {
             *memo = Some((key.to_string(), self.dist(minis, times)));
         }
         let kept = memo.as_ref().map(|m| m.1[at].clone());
-        kept.unwrap_or_else(|| Err(String::new())).map(|s| s.times(value.abs()))
+        kept.unwrap_or_else(|| Err(String::new()))
+            .map(|s| s.times(value.abs()))
     }
 
     /// The spread of the quantity at `path`. `value` is the number itself; of a count, what it came to `per`.
@@ -273,9 +295,11 @@ impl<'a> Estimator<'a> {
                 };
                 self.of_groups(*g, path, rest, value)
             }
-            (None, ["flush", "steps_per_flush"]) => {
-                self.quotient(&self.counts(D::FlushServed), &self.counts(D::FlushCompleted), value)
-            }
+            (None, ["flush", "steps_per_flush"]) => self.quotient(
+                &self.counts(D::FlushServed),
+                &self.counts(D::FlushCompleted),
+                value,
+            ),
             (None, ["flush", which @ ("flush_ns" | "wait_ns"), field]) => {
                 let pick = |c: &'a DeviceCell| match *which {
                     "flush_ns" => &c.flush_ns,
@@ -303,7 +327,10 @@ impl<'a> Estimator<'a> {
     }
 
     fn of_groups(&self, g: usize, path: &[&str], rest: &[&str], value: f64) -> Sure {
-        let key = path.get(1..path.len() - 1).map(|p| p.join("/")).unwrap_or_default();
+        let key = path
+            .get(1..path.len() - 1)
+            .map(|p| p.join("/"))
+            .unwrap_or_default();
         let of = |c: G| self.of_group(g, |x| x.n[c as usize] as f64);
         match rest {
             ["issues_per_rq"] => {
@@ -316,7 +343,9 @@ impl<'a> Estimator<'a> {
                 self.dist_field(&key, &self.minis(g, Which::IssueBytes), false, f, value)
             }
             ["latency_ns", span, f] => {
-                let i = Span::REQUEST.iter().position(|s| s.name().eq_ignore_ascii_case(span));
+                let i = Span::REQUEST
+                    .iter()
+                    .position(|s| s.name().eq_ignore_ascii_case(span));
                 let w = Which::Request(i.unwrap_or(usize::MAX - 2));
                 self.dist_field(&key, &self.minis(g, w), true, f, value)
             }
@@ -380,7 +409,10 @@ impl<'a> Estimator<'a> {
             r => r.to_string() == rwbs,
         };
         let sum = |c: &DeviceCell| -> f64 {
-            let of = c.events.iter().filter(|e| e.0.letter() == Some(letter) && named(e.0, e.1));
+            let of = c
+                .events
+                .iter()
+                .filter(|e| e.0.letter() == Some(letter) && named(e.0, e.1));
             of.map(|e| e.2 as f64).sum()
         };
         let one = |b: &Block| {

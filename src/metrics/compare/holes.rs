@@ -63,8 +63,15 @@ impl Holes {
         let by_order = match path {
             ["flush", "steps" | "steps_per_flush"] | ["flush", _, _] | ["depth", _] => true,
             ["iostat", "w_await_ms" | "f_await_ms" | "aqu_sz"] => true,
-            ["groups", g, "issues_per_rq" | "completed" | "latency_ns", ..] => self.ordered.contains(*g),
-            ["groups", g, "bio_latency_ns", span, ..] => *span != "q2q" && self.ordered.contains(*g),
+            [
+                "groups",
+                g,
+                "issues_per_rq" | "completed" | "latency_ns",
+                ..,
+            ] => self.ordered.contains(*g),
+            ["groups", g, "bio_latency_ns", span, ..] => {
+                *span != "q2q" && self.ordered.contains(*g)
+            }
             _ => false,
         };
         let rate = count
@@ -89,4 +96,37 @@ fn ordered(g: &crate::metrics::report::Group) -> bool {
     // Empty bios tell no sector in many formats.
     let empty = g.bio_bytes.as_ref().map_or(bios, |b| b.zero);
     share(by_order.iter().sum(), g.requests) || share(empty, bios)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holes(many: bool) -> Holes {
+        Holes {
+            order: Some("order".to_string()),
+            counts: many.then(|| "counts".to_string()),
+            ordered: ["FWS".to_string()].into(),
+        }
+    }
+
+    #[test]
+    fn what_is_paired_by_order_goes_first_and_counts_only_with_many() {
+        let h = holes(false);
+        let of = |p: &str, count| h.reason(&p.split('/').collect::<Vec<_>>(), count);
+        assert_eq!(
+            of("groups/FWS/latency_ns/g2c/mean", false).as_deref(),
+            Some("order")
+        );
+        assert_eq!(of("groups/FWS/bio_latency_ns/q2q/mean", false), None);
+        assert_eq!(of("groups/WS/latency_ns/g2c/mean", false), None);
+        assert_eq!(of("flush/flush_ns/mean", false).as_deref(), Some("order"));
+        assert_eq!(of("depth/mean", false).as_deref(), Some("order"));
+        assert_eq!(of("events/Q/WS", true), None);
+        let h = holes(true);
+        let of = |p: &str, count| h.reason(&p.split('/').collect::<Vec<_>>(), count);
+        assert_eq!(of("events/Q/WS", true).as_deref(), Some("counts"));
+        assert_eq!(of("groups/WS/latency_ns/d2c/mean", false), None);
+        assert_eq!(Holes::default().reason(&["depth", "mean"], false), None);
+    }
 }

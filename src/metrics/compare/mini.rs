@@ -67,7 +67,8 @@ impl Absorb for Mini {
             let next = match (a.peek(), b.peek()) {
                 (Some(x), Some(y)) if x.0 == y.0 => {
                     let sum = (x.0, x.1.saturating_add(y.1));
-                    (a.next(), b.next());
+                    a.next();
+                    b.next();
                     sum
                 }
                 (Some(x), Some(y)) if x.0 > y.0 => {
@@ -94,10 +95,13 @@ impl Absorb for Mini {
     }
 }
 
+/// Where a bucket begins, how wide it is, and the counts of the blocks that have it.
+type Bucket = ((f64, f64), Vec<(usize, f64)>);
+
 /// The histograms of all blocks side by side: what each replicate weighs.
 pub(super) struct Side {
     /// Bucket by bucket, ascending: its edges and the counts of the blocks that have it.
-    buckets: Vec<((f64, f64), Vec<(usize, f64)>)>,
+    buckets: Vec<Bucket>,
 }
 
 impl Side {
@@ -125,7 +129,11 @@ impl Side {
         let sums: Vec<f64> = self
             .buckets
             .iter()
-            .map(|(_, c)| c.iter().map(|(i, n)| n * w.get(*i).copied().unwrap_or(0.0)).sum())
+            .map(|(_, c)| {
+                c.iter()
+                    .map(|(i, n)| n * w.get(*i).copied().unwrap_or(0.0))
+                    .sum()
+            })
             .collect();
         let all: f64 = sums.iter().sum();
         ps.map(|p| {
@@ -149,10 +157,16 @@ mod tests {
     #[test]
     fn buckets_follow_each_other_over_all_of_u64() {
         for v in (0..2000).chain((6..63).map(|e| (1u64 << e) - 1)) {
-            assert!(bucket(v) <= bucket(v + 1) && bucket(v + 1) - bucket(v) <= 1, "{v}");
+            assert!(
+                bucket(v) <= bucket(v + 1) && bucket(v + 1) - bucket(v) <= 1,
+                "{v}"
+            );
             let (from, width) = edges(bucket(v));
             let v = v as f64;
-            assert!(from <= v && v < from + width * 1.000_001, "{v}: {from} {width}");
+            assert!(
+                from <= v && v < from + width * 1.000_001,
+                "{v}: {from} {width}"
+            );
         }
         assert_eq!(edges(bucket(u64::MAX)).0.log2().floor(), 63.0);
     }
@@ -162,7 +176,11 @@ mod tests {
         let (mut a, mut b, mut all) = (Mini::default(), Mini::default(), Mini::default());
         for i in 0..500u64 {
             let v = i * i * 37;
-            if i % 3 == 0 { a.add(v) } else { b.add(v) };
+            if i % 3 == 0 {
+                a.add(v)
+            } else {
+                b.add(v)
+            };
             all.add(v);
         }
         a.absorb(b);

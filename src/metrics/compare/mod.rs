@@ -25,3 +25,6 @@ mod workload;
 pub use recorder::Recorder;
 pub use run::{Run, Unit};
 pub use whole::compare;
+
+#[cfg(test)]
+mod moved_tests;

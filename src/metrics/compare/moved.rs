@@ -80,7 +80,12 @@ pub(super) fn moved(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>]) -> Vec<M
     let mut changes = changes(&leaves, &candidates);
     // Both statistics of one candidate are nearly one test. Candidates of a third of the trace are three of four: they
     // share half of the chance, so that they do not hide what moved all the time.
-    let of = |third: bool| changes.iter().filter(|c| c.of.third.is_some() == third).count();
+    let of = |third: bool| {
+        changes
+            .iter()
+            .filter(|c| c.of.third.is_some() == third)
+            .count()
+    };
     let tests = [of(false) as f64, of(true) as f64].map(|n| n.max(1.0));
     let sure = |c: &Change<'_>| c.tested.p * tests[usize::from(c.of.third.is_some())];
     changes.retain(|c| sure(c) < LEVEL);
@@ -127,7 +132,10 @@ fn best<'b, 'a>(changes: &'b [Change<'a>]) -> Option<&'b Change<'a>> {
         let most = (0..2).all(|i| c.sums[i].n >= MOST * b.sums[i].n);
         same && within && most && c.weight >= MOST * b.weight
     };
-    changes.iter().filter(close).min_by_key(|c| c.of.leaves.len())
+    changes
+        .iter()
+        .filter(close)
+        .min_by_key(|c| c.of.leaves.len())
 }
 
 /// Sub-populations that both sides have.
@@ -170,7 +178,13 @@ fn candidates(leaves: &[Leaf]) -> Vec<Candidate> {
     for mask in 0..8u8 {
         let mut sets: BTreeMap<Kind, Vec<usize>> = BTreeMap::new();
         for (i, l) in leaves.iter().enumerate() {
-            let named = |bit: u8, s: &str| if mask & bit != 0 { s.to_string() } else { String::new() };
+            let named = |bit: u8, s: &str| {
+                if mask & bit != 0 {
+                    s.to_string()
+                } else {
+                    String::new()
+                }
+            };
             let key = Kind {
                 rwbs: named(1, &l.kind.rwbs),
                 class: if mask & 2 != 0 { l.kind.class } else { 0 },
@@ -229,7 +243,13 @@ fn of_run(s: &[Sum], statistic: Statistic) -> Option<OfRun> {
     if all.n < REQUESTS {
         return None;
     }
-    let of = |s: &Sum| if statistic == Statistic::Mean { s.sum } else { s.log };
+    let of = |s: &Sum| {
+        if statistic == Statistic::Mean {
+            s.sum
+        } else {
+            s.log
+        }
+    };
     let value = of(&all) / all.n;
     // The logarithm of a mean has the mean's relative error.
     let scale = match statistic {
@@ -243,7 +263,11 @@ fn of_run(s: &[Sum], statistic: Statistic) -> Option<OfRun> {
     let weight: f64 = parts.iter().map(|p| p.n * p.n).sum();
     let off = parts.iter().map(|p| (of(p) - value * p.n) / all.n / scale);
     let out = OfRun {
-        value: if statistic == Statistic::Mean { value.ln() } else { value },
+        value: if statistic == Statistic::Mean {
+            value.ln()
+        } else {
+            value
+        },
         off: off.collect(),
         pieces: all.n * all.n / weight,
     };
@@ -252,7 +276,13 @@ fn of_run(s: &[Sum], statistic: Statistic) -> Option<OfRun> {
 }
 
 /// The runs of one side.
-fn runs(leaves: &[Leaf], c: &Candidate, side: usize, part: usize, st: Statistic) -> Option<(Vec<OfRun>, Sum)> {
+fn runs(
+    leaves: &[Leaf],
+    c: &Candidate,
+    side: usize,
+    part: usize,
+    st: Statistic,
+) -> Option<(Vec<OfRun>, Sum)> {
     let n = leaves.get(*c.leaves.first()?)?.sides.get(side)?.len();
     let mut sums = Sum::default();
     let mut out = Vec::new();
@@ -270,13 +300,22 @@ fn side(runs: &[OfRun]) -> (f64, f64, f64) {
     let mean = runs.iter().map(|v| v.value).sum::<f64>() / n;
     if let [one] = runs {
         let squares: f64 = one.off.iter().map(|o| o * o).sum();
-        return (mean, squares * one.pieces / (one.pieces - 1.0), one.pieces - 1.0);
+        return (
+            mean,
+            squares * one.pieces / (one.pieces - 1.0),
+            one.pieces - 1.0,
+        );
     }
     let var = runs.iter().map(|v| (v.value - mean).powi(2)).sum::<f64>() / (n - 1.0);
     (mean, var / n, n - 1.0)
 }
 
-fn change<'a>(leaves: &[Leaf], c: &'a Candidate, part: usize, statistic: Statistic) -> Option<Change<'a>> {
+fn change<'a>(
+    leaves: &[Leaf],
+    c: &'a Candidate,
+    part: usize,
+    statistic: Statistic,
+) -> Option<Change<'a>> {
     let (ra, sa) = runs(leaves, c, 0, part, statistic)?;
     let (rb, sb) = runs(leaves, c, 1, part, statistic)?;
     let ((ma, va, da), (mb, vb, db)) = (side(&ra), side(&rb));
@@ -306,7 +345,11 @@ fn change<'a>(leaves: &[Leaf], c: &'a Candidate, part: usize, statistic: Statist
 /// ns of all parts of all requests of A and of B.
 fn total(leaves: &[Leaf]) -> [f64; 2] {
     let side = |i: usize| {
-        let blocks = leaves.iter().filter_map(|l| l.sides.get(i)).flatten().flatten();
+        let blocks = leaves
+            .iter()
+            .filter_map(|l| l.sides.get(i))
+            .flatten()
+            .flatten();
         blocks.flatten().fold(0.0, |t, s| t + s.sum)
     };
     [side(0), side(1)]
@@ -333,33 +376,24 @@ fn tell(c: &Change<'_>, leaves: &[Leaf], p: f64, all: [f64; 2]) -> Moved {
     let sized = c.of.class.is_some() || lo == hi;
     let span = PARTS.get(c.part).copied().unwrap_or_default();
     let ratio = y / x;
-    let mut text = match &rwbs {
-        Some(r) => format!("{r} requests"),
-        None => "requests".to_string(),
+    let words = Words {
+        rwbs: rwbs.as_deref(),
+        bytes: (sized && hi > 0).then_some((lo, hi)),
+        comm: comm.as_deref(),
+        third: c.of.third,
     };
-    if sized && hi > 0 {
-        text.push_str(&match lo == hi {
-            true => format!(" of {}", human_bytes(lo as f64)),
-            false => format!(" of {} to {}", human_bytes(lo as f64), human_bytes(hi as f64)),
-        });
-    }
-    if let Some(t) = &comm {
-        text.push_str(&format!(" by {t}"));
-    }
-    if let Some(t) = c.of.third {
-        text.push_str([" in the first third", " in the second third", " in the last third"][t.min(2)]);
-    }
     let kind = match c.statistic {
-        Statistic::Geometric => "typical ",
-        Statistic::Mean => "mean ",
+        Statistic::Geometric => "typical",
+        Statistic::Mean => "mean",
     };
-    text.push_str(&format!(
-        ": {kind}{span} {} → {}, ×{ratio:.2} ({} and {} of them)",
+    let text = format!(
+        "{}: {kind} {span} {} → {}, ×{ratio:.2} ({} and {} of them)",
+        words.name(),
         human_ns(x),
         human_ns(y),
         human_count(a.n as u64),
         human_count(b.n as u64),
-    ));
+    );
     // At A's number of requests: more of them is no slower one.
     let gained = (b.sum / b.n - a.sum / a.n) * b.n;
     let share = (all[1] > 0.0).then(|| gained / all[1]);
@@ -382,5 +416,37 @@ fn tell(c: &Change<'_>, leaves: &[Leaf], p: f64, all: [f64; 2]) -> Moved {
         b_n: b.n as u64,
         p: p.min(1.0),
         share,
+    }
+}
+
+/// What a sub-population is called.
+struct Words<'a> {
+    rwbs: Option<&'a str>,
+    bytes: Option<(u64, u64)>,
+    comm: Option<&'a str>,
+    third: Option<usize>,
+}
+
+impl Words<'_> {
+    /// `WS requests of 4.00 KiB by fio in the first third`.
+    fn name(&self) -> String {
+        let mut text = match self.rwbs {
+            Some(r) => format!("{r} requests"),
+            None => "requests".to_string(),
+        };
+        let size = |b: u64| human_bytes(b as f64);
+        match self.bytes {
+            Some((lo, hi)) if lo == hi => text.push_str(&format!(" of {}", size(lo))),
+            Some((lo, hi)) => text.push_str(&format!(" of {} to {}", size(lo), size(hi))),
+            None => {}
+        }
+        if let Some(t) = self.comm {
+            text.push_str(&format!(" by {t}"));
+        }
+        if let Some(t) = self.third {
+            let third = ["first", "second", "last"][t.min(2)];
+            text.push_str(&format!(" in the {third} third"));
+        }
+        text
     }
 }

@@ -69,3 +69,56 @@ pub(super) fn pairs(a: &[RunDevice], b: &[RunDevice]) -> Vec<Match> {
     }));
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::DevId;
+    use std::collections::BTreeMap;
+
+    fn dev(number: u32, name: Option<&str>, kind: &'static str) -> RunDevice {
+        RunDevice {
+            dev: DevId::new(8, number),
+            name: name.map(str::to_string),
+            kind,
+            quantities: Vec::new(),
+            populations: Vec::new(),
+            blocks: 0,
+            tasks: BTreeMap::new(),
+            ops: BTreeMap::new(),
+            bios: None,
+            bytes: None,
+        }
+    }
+
+    fn by(a: &[RunDevice], b: &[RunDevice]) -> Vec<(Option<usize>, Option<usize>, &'static str)> {
+        pairs(a, b).into_iter().map(|m| (m.a, m.b, m.by)).collect()
+    }
+
+    #[test]
+    fn names_then_numbers_then_lone_ones_then_order() {
+        let (sda, sdb) = (
+            dev(0, Some("sda"), "request"),
+            dev(16, Some("sdb"), "request"),
+        );
+        let moved = dev(16, Some("sda"), "request");
+        assert_eq!(
+            by(&[sda, sdb], &[moved]),
+            [(Some(0), Some(0), "name"), (Some(1), None, "none"),]
+        );
+        let number = by(
+            &[dev(3, None, "request")],
+            &[dev(3, Some("sda"), "request")],
+        );
+        assert_eq!(number, [(Some(0), Some(0), "number")]);
+        let lone = by(&[dev(3, None, "request")], &[dev(4, None, "bio")]);
+        assert_eq!(lone, [(Some(0), Some(0), "lone")]);
+        // A stack whose numbers are others: a disk with a disk, dm with dm.
+        let stack = |n: u32| [dev(n, None, "bio"), dev(n + 1, None, "request")];
+        let other = [dev(10, None, "request"), dev(11, None, "bio")];
+        assert_eq!(
+            by(&stack(1), &other),
+            [(Some(0), Some(1), "order"), (Some(1), Some(0), "order"),]
+        );
+    }
+}

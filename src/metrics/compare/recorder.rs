@@ -4,8 +4,8 @@ use super::cells::{Block, D, G, Io, REQUEST_PARTS, Which};
 use super::timeline::Timeline;
 use crate::event::{Action, BlockEvent, CommId, DevId, NO_SECTOR, Op, Rwbs, TraceMeta};
 use crate::lifecycle::{
-    Bio, BioFate, FlushStep, Merge, MergeBy, MergeKind, Outcome, Pairing, Request, RequestKind, Sink, Span,
-    Stamp,
+    Bio, BioFate, FlushStep, Merge, MergeBy, MergeKind, Outcome, Pairing, Request, RequestKind,
+    Sink, Span, Stamp,
 };
 use crate::metrics::groups::{facts_of_bio, facts_of_event, facts_of_request};
 use crate::metrics::keys::{Facts, GroupKey, Keys, size_class};
@@ -168,9 +168,16 @@ impl Recorder {
 
     fn counts_of_request(&mut self, dev: usize, g: usize, r: &Request) {
         let born = [r.g, r.d_first, r.d, r.c].into_iter().find_map(Stamp::get);
-        let cell = self.blocks.at(born.unwrap_or(self.now)).device(dev).group(g);
+        let cell = self
+            .blocks
+            .at(born.unwrap_or(self.now))
+            .device(dev)
+            .group(g);
         cell.count(G::Requests, 1);
-        cell.count(G::Passthrough, u64::from(r.kind == RequestKind::Passthrough));
+        cell.count(
+            G::Passthrough,
+            u64::from(r.kind == RequestKind::Passthrough),
+        );
         cell.count(G::Issues, u64::from(r.issues));
         cell.count(G::Requeues, u64::from(r.requeues));
         if !r.outcome.done() {
@@ -178,7 +185,10 @@ impl Recorder {
         }
         let cell = self.blocks.at(self.now).device(dev).group(g);
         cell.count(G::Completed, 1);
-        cell.count(G::Failed, u64::from(matches!(r.outcome, Outcome::Failed(_))));
+        cell.count(
+            G::Failed,
+            u64::from(matches!(r.outcome, Outcome::Failed(_))),
+        );
         if r.issues > 0 {
             cell.count(G::CompletedIssued, 1);
             cell.count(G::IssuesOfCompleted, u64::from(r.issues));
@@ -340,7 +350,11 @@ impl Sink for Recorder {
                 ordered: b.bytes == 0,
             };
             if let Some(l) = self.leaf(i, key, b.bytes) {
-                self.blocks.at(self.now).device(i).leaf(l).add(5, b.q.to(b.c));
+                self.blocks
+                    .at(self.now)
+                    .device(i)
+                    .leaf(l)
+                    .add(5, b.q.to(b.c));
             }
         }
     }

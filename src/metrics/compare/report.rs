@@ -83,13 +83,17 @@ pub struct Line {
 pub struct Moved {
     /// In words.
     pub text: String,
-    /// Letters; `None`: of all.
+    /// Letters; not there: of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub rwbs: Option<String>,
-    /// Smallest and greatest size in bytes; `None`: of all.
+    /// Smallest and greatest size in bytes; not there: of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<[u64; 2]>,
-    /// Task; `None`: of all.
+    /// Task; not there: of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub comm: Option<String>,
-    /// 1, 2, 3: third of the trace; `None`: all of it.
+    /// 1, 2, 3: third of the trace; not there: all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub third: Option<usize>,
     /// `Q2G` …
     pub span: &'static str,
@@ -110,6 +114,7 @@ pub struct Moved {
     /// Chance, corrected for all sub-populations looked at.
     pub p: f64,
     /// Its part of all time that requests of the device gained or lost in B.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
 }
 

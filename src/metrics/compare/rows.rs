@@ -37,7 +37,12 @@ fn side(runs: &[Option<&Quantity>]) -> Side {
             why: q.why.clone(),
         };
     }
-    let known: Vec<&Quantity> = runs.iter().flatten().copied().filter(|q| q.norm.is_some()).collect();
+    let known: Vec<&Quantity> = runs
+        .iter()
+        .flatten()
+        .copied()
+        .filter(|q| q.norm.is_some())
+        .collect();
     if known.len() < runs.len() || known.is_empty() {
         let told = runs.iter().flatten().find_map(|q| q.why.clone());
         return none(told.unwrap_or_else(|| "this trace has no such group".to_string()));
@@ -72,7 +77,12 @@ pub(super) fn rows(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>]) -> Vec<Ro
     let mut order: BTreeMap<(usize, usize), &Quantity> = BTreeMap::new();
     let mut seen: FxHashMap<&str, ()> = FxHashMap::default();
     for (r, d) in a.iter().chain(b).enumerate() {
-        for (i, q) in d.map(|d| d.quantities.as_slice()).unwrap_or_default().iter().enumerate() {
+        for (i, q) in d
+            .map(|d| d.quantities.as_slice())
+            .unwrap_or_default()
+            .iter()
+            .enumerate()
+        {
             if seen.insert(&q.path, ()).is_none() {
                 order.insert((r, i), q);
             }
@@ -133,17 +143,28 @@ fn one(q: &Quantity, a: Side, b: Side) -> Row {
 }
 
 fn absent(mut row: Row, why: &str) -> Row {
-    for f in ["difference", "ratio", "difference_interval", "ratio_interval", "p", "differs"] {
+    for f in [
+        "difference",
+        "ratio",
+        "difference_interval",
+        "ratio_interval",
+        "p",
+        "differs",
+    ] {
         row.why.insert(f, why.to_string());
     }
     row
 }
 
 fn interval(mut row: Row, (x, a): (f64, Side), (y, b): (f64, Side)) -> Row {
-    let few = row.unit == Unit::Count
-        && row.a.unwrap_or(0.0).max(row.b.unwrap_or(0.0)) < EVENTS;
+    let few = row.unit == Unit::Count && row.a.unwrap_or(0.0).max(row.b.unwrap_or(0.0)) < EVENTS;
     let (sa, sb) = match (a.sure, b.sure) {
-        _ if few => return unsure(row, &format!("fewer than {EVENTS:.0} events on either side")),
+        _ if few => {
+            return unsure(
+                row,
+                &format!("fewer than {EVENTS:.0} events on either side"),
+            );
+        }
         (Ok(a), Ok(b)) => (a, b),
         (Err(why), Ok(_)) => return unsure(row, &format!("A: {why}")),
         (Ok(_), Err(why)) => return unsure(row, &format!("B: {why}")),

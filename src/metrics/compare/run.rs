@@ -141,14 +141,20 @@ impl Recorder {
                 by.into_values().collect::<Vec<_>>().join(",")
             };
             let groups = of.map_or_else(BTreeMap::new, |d| {
-                d.groups.iter().enumerate().map(|(i, k)| (label(*k), i)).collect()
+                d.groups
+                    .iter()
+                    .enumerate()
+                    .map(|(i, k)| (label(*k), i))
+                    .collect()
             });
             let mut e = Estimator::new(&blocks, place.unwrap_or(usize::MAX), &draw, groups);
             e.nameless = nameless.filter(|_| lone);
             e.step = meta.fields.time_step_ns as f64;
             e.blind = match (meta.fields.clock, place) {
                 (false, _) => Some("this source does not tell when anything happened".to_string()),
-                (_, None) => Some("more devices than are followed by stretches of time".to_string()),
+                (_, None) => {
+                    Some("more devices than are followed by stretches of time".to_string())
+                }
                 _ => None,
             };
             if let Some(i) = place {
@@ -226,7 +232,16 @@ struct Walk<'a> {
 /// Parts of a device that are no quantities of the workload or the device: identity, accounts, damage; and what is told
 /// by other quantities.
 const SKIPPED: [&str; 10] = [
-    "dev", "name", "capacity", "kind", "ledger", "losses", "remaps", "pairing", "histogram", "by",
+    "dev",
+    "name",
+    "capacity",
+    "kind",
+    "ledger",
+    "losses",
+    "remaps",
+    "pairing",
+    "histogram",
+    "by",
 ];
 /// Numbers of samples: told by the counts.
 const SAMPLES: [&str; 3] = ["n", "zero", "rounded"];
@@ -260,7 +275,11 @@ fn divided(path: &[&str], bios: bool) -> Option<Per> {
         return None;
     }
     let asked = matches!(path, ["events", "Q", _]) || last == "bios";
-    Some(if asked || !bios { Per::Second } else { Per::Bio })
+    Some(if asked || !bios {
+        Per::Second
+    } else {
+        Per::Bio
+    })
 }
 
 impl Walk<'_> {
@@ -330,7 +349,9 @@ impl Walk<'_> {
         let norm = value.and_then(|v| Some(v / den?));
         let spread = match norm {
             Some(n) => self.e.spread(&parts, per, n),
-            None => Err(why.clone().unwrap_or_else(|| "the trace spans no time".to_string())),
+            None => Err(why
+                .clone()
+                .unwrap_or_else(|| "the trace spans no time".to_string())),
         };
         self.out.push(Quantity {
             unit: unit(&parts),
@@ -352,7 +373,11 @@ fn populations(
     let mut out: Vec<Population> = Vec::new();
     let mut all: BTreeMap<Kind, (Vec<usize>, (u64, u64))> = BTreeMap::new();
     for (i, l) in of.map(|d| &d.leaves).into_iter().flatten().enumerate() {
-        let Leaf { key: Some(k), bytes } = l else {
+        let Leaf {
+            key: Some(k),
+            bytes,
+        } = l
+        else {
             continue;
         };
         if k.ordered && e.holes.order.is_some() {

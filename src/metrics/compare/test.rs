@@ -138,7 +138,10 @@ mod tests {
         };
         let alone = test(n(100.0, 6.1), n(120.0, 6.1)).p;
         assert_eq!(test(with(1.0), n(120.0, 6.1)).p, alone);
-        let b = |k: f32| Number { value: 120.0, ..with(k) };
+        let b = |k: f32| Number {
+            value: 120.0,
+            ..with(k)
+        };
         assert_eq!(test(with(1.0), b(1.2)).p, alone);
         assert!(test(with(1.0), b(-1.2)).p > alone * 2.0);
     }
@@ -148,7 +151,10 @@ mod tests {
         let t = test(n(100.0, 5.0), n(130.0, 6.5));
         // ln 1.3 = 0.2624, its error sqrt(2) · 0.05 = 0.0707, t(40) = 2.0211.
         let [lo, hi] = t.ratio.unwrap();
-        assert!((lo - 1.1269).abs() < 1e-3 && (hi - 1.4997).abs() < 1e-3, "{t:?}");
+        assert!(
+            (lo - 1.1269).abs() < 1e-3 && (hi - 1.4997).abs() < 1e-3,
+            "{t:?}"
+        );
         assert!(t.difference[0] > 0.0 && t.p < 0.001);
         let t = test(n(100.0, 5.0), n(110.0, 5.5));
         assert_eq!(t.p < 0.05, t.difference[0] > 0.0);

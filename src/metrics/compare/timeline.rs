@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn blocks_stay_few_and_nothing_is_lost() {
         for events in [1i64, 60, 127, 128, 129, 5_000, 77_777] {
-            let mut t = Timeline::new();
+            let mut t: Timeline<Sum> = Timeline::new();
             for i in 0..events {
                 t.at(Nanos(500 + i * 700_000)).0 += 1;
             }
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_time_far_away_or_before_the_start_ends() {
-        let mut t = Timeline::new();
+        let mut t: Timeline<Sum> = Timeline::new();
         t.at(Nanos(0)).0 += 1;
         t.at(Nanos(i64::MAX)).0 += 1;
         t.at(Nanos(i64::MIN)).0 += 1;

@@ -43,7 +43,8 @@ pub(super) fn verdict(pair: &Pair) -> String {
 
 fn upper(s: &str) -> String {
     let mut c = s.chars();
-    c.next().map_or_else(String::new, |f| f.to_uppercase().chain(c).collect())
+    c.next()
+        .map_or_else(String::new, |f| f.to_uppercase().chain(c).collect())
 }
 
 /// `6.9`, `1.07`, `1,234`.
@@ -59,7 +60,11 @@ fn plain(v: f64) -> String {
 fn amount(ratio: f64, less: &str, more: &str) -> String {
     let pct = (ratio - 1.0).abs() * 100.0;
     match ratio {
-        r if r >= 2.0 => format!("{} times as {}", plain(r), if more == "more" { "many" } else { more }),
+        r if r >= 2.0 => format!(
+            "{} times as {}",
+            plain(r),
+            if more == "more" { "many" } else { more }
+        ),
         r if r < 1.0 => format!("{pct:.0} % {less}"),
         _ => format!("{pct:.0} % {more}"),
     }
@@ -96,7 +101,15 @@ impl Facts<'_> {
 
     fn flushes(&self) -> Option<String> {
         let shared = self.real("flush/steps_per_flush").and_then(Self::both);
-        let each = |n: &str| shared.map(|(a, b)| format!("{n} now serves {} flush steps instead of {}", plain(b), plain(a)));
+        let each = |n: &str| {
+            shared.map(|(a, b)| {
+                format!(
+                    "{n} now serves {} flush steps instead of {}",
+                    plain(b),
+                    plain(a)
+                )
+            })
+        };
         let Some(row) = self.real("flush/completed") else {
             return each("each device flush");
         };
@@ -107,7 +120,10 @@ impl Facts<'_> {
         let (_, b) = Self::both(row)?;
         let many = match (row.ratio, b == 0.0) {
             (_, true) => "no device flushes any more".to_string(),
-            (None, _) => format!("device flushes ({} of them) where there were none", plain(row.b?)),
+            (None, _) => format!(
+                "device flushes ({} of them) where there were none",
+                plain(row.b?)
+            ),
             (Some(r), _) => format!("{} device flushes{per}", amount(r, "fewer", "more")),
         };
         Some(match each("each") {
@@ -120,7 +136,12 @@ impl Facts<'_> {
         let one = |g: &String| {
             let row = self.real(&format!("groups/{g}/issues_per_rq"))?;
             let (a, b) = Self::both(row)?;
-            Some(format!("{} are issued {} times instead of {}", noun(g), plain(b), plain(a)))
+            Some(format!(
+                "{} are issued {} times instead of {}",
+                noun(g),
+                plain(b),
+                plain(a)
+            ))
         };
         groups.iter().filter_map(one).collect()
     }
@@ -128,28 +149,45 @@ impl Facts<'_> {
     fn merges(&self, groups: &[String]) -> Vec<String> {
         let mut out = Vec::new();
         if let Some((a, b)) = self.real("merge/share").and_then(Self::both) {
-            out.push(format!("{:.1} % of bios are merged instead of {:.1} %", b * 100.0, a * 100.0));
+            out.push(format!(
+                "{:.1} % of bios are merged instead of {:.1} %",
+                b * 100.0,
+                a * 100.0
+            ));
         }
         for g in groups {
             let row = self.real(&format!("groups/{g}/issue_bytes/mean"));
             if let Some((a, b)) = row.and_then(Self::both) {
                 let (a, b) = (human_bytes(a), human_bytes(b));
-                out.push(format!("{} are issued {b} at a time instead of {a}", noun(g)));
+                out.push(format!(
+                    "{} are issued {b} at a time instead of {a}",
+                    noun(g)
+                ));
             }
         }
         out
     }
 
     fn throughput(&self) -> Option<String> {
-        let row = self.real("workload/bytes_per_s").or_else(|| self.real("workload/bios_per_s"))?;
+        let row = self
+            .real("workload/bytes_per_s")
+            .or_else(|| self.real("workload/bios_per_s"))?;
         let (a, b) = Self::both(row)?;
-        let what = if row.unit == Unit::BytesPerSecond { "bytes" } else { "bios" };
+        let what = if row.unit == Unit::BytesPerSecond {
+            "bytes"
+        } else {
+            "bios"
+        };
         let show = |v: f64| match row.unit {
             Unit::BytesPerSecond => format!("{}/s", human_bytes(v)),
             _ => format!("{}/s", plain(v)),
         };
         let many = amount(row.ratio?, "fewer", "more");
-        Some(format!("{many} {what} a second ({} instead of {})", show(b), show(a)))
+        Some(format!(
+            "{many} {what} a second ({} instead of {})",
+            show(b),
+            show(a)
+        ))
     }
 
     fn times(&self, groups: &[String]) -> Vec<String> {
@@ -166,7 +204,12 @@ impl Facts<'_> {
                 (None, d) => (d?, "in the device"),
             };
             let (a, b) = Self::both(row)?;
-            Some(format!("{} take {} {words} instead of {}", noun(g), human_ns(b), human_ns(a)))
+            Some(format!(
+                "{} take {} {words} instead of {}",
+                noun(g),
+                human_ns(b),
+                human_ns(a)
+            ))
         };
         groups.iter().filter_map(one).collect()
     }
@@ -176,8 +219,14 @@ impl Facts<'_> {
         let lines = &self.pair.table;
         let rows = &self.pair.quantities;
         let row = |l: &super::report::Line| rows.get(l.row);
-        let tested = lines.iter().filter(|l| row(l).is_some_and(|r| r.p.is_some()));
-        let same: Vec<&str> = tested.clone().filter(|l| !l.confirmed).map(|l| l.label.as_str()).collect();
+        let tested = lines
+            .iter()
+            .filter(|l| row(l).is_some_and(|r| r.p.is_some()));
+        let same: Vec<&str> = tested
+            .clone()
+            .filter(|l| !l.confirmed)
+            .map(|l| l.label.as_str())
+            .collect();
         let unknown: Vec<&str> = lines
             .iter()
             .filter(|l| row(l).is_some_and(|r| r.p.is_none()))
@@ -205,7 +254,12 @@ impl Facts<'_> {
 }
 
 fn list(names: &[&str]) -> String {
-    let shown = names.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+    let shown = names
+        .iter()
+        .take(NAMED)
+        .copied()
+        .collect::<Vec<_>>()
+        .join(", ");
     match names.len().saturating_sub(NAMED) {
         0 => shown,
         n => format!("{shown} and {n} more"),

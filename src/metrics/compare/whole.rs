@@ -26,7 +26,10 @@ pub fn compare(a: &[Run], b: &[Run], seed: u64, filtered: bool) -> CompareReport
         _ => "runs",
     };
     let of = |f: &dyn Fn(&Run) -> f64| [a, b].map(|s| s.first().map_or(0.0, f));
-    let why = reasons(&devices);
+    let mut why = reasons(&devices);
+    for (name, runs) in [("a", a), ("b", b)] {
+        of_inputs(name, runs, &mut why);
+    }
     CompareReport {
         schema: "blkan.compare/1",
         a: side(a, filtered),
@@ -45,11 +48,15 @@ pub fn compare(a: &[Run], b: &[Run], seed: u64, filtered: bool) -> CompareReport
 }
 
 fn devices_of(side: &[Run]) -> &[RunDevice] {
-    side.first().map(|r| r.devices.as_slice()).unwrap_or_default()
+    side.first()
+        .map(|r| r.devices.as_slice())
+        .unwrap_or_default()
 }
 
 fn side(runs: &[Run], filtered: bool) -> SideReport {
-    let verdicts = runs.iter().map(|r| quality::of_stats(&r.report, filtered).verdict);
+    let verdicts = runs
+        .iter()
+        .map(|r| quality::of_stats(&r.report, filtered).verdict);
     SideReport {
         runs: runs.iter().map(|r| r.report.inputs.clone()).collect(),
         span_ns: runs.iter().map(|r| r.report.span_ns).collect(),
@@ -63,7 +70,12 @@ fn through(runs: &[Run], at: Option<usize>) -> Vec<Option<&RunDevice>> {
         return vec![None; runs.len()];
     };
     let first = devices_of(runs);
-    let one = |r: &'_ Run| pairs(first, &r.devices).into_iter().find(|m| m.a == Some(at))?.b;
+    let one = |r: &'_ Run| {
+        pairs(first, &r.devices)
+            .into_iter()
+            .find(|m| m.a == Some(at))?
+            .b
+    };
     runs.iter()
         .enumerate()
         .map(|(i, r)| match i {
@@ -111,6 +123,29 @@ fn pair(a: &[Run], b: &[Run], m: Match) -> Pair {
     out.moved = moved::moved(&da, &db);
     out.verdict = verdict::verdict(&out);
     out
+}
+
+/// Why inputs leave something untold.
+fn of_inputs(name: &str, runs: &[Run], why: &mut BTreeMap<String, String>) {
+    for (i, r) in runs.iter().enumerate() {
+        if r.report.span_ns.is_none() {
+            let text = "this source does not tell when anything happened";
+            why.insert(format!("/{name}/span_ns/{i}"), text.to_string());
+        }
+        for (n, _) in r
+            .report
+            .inputs
+            .iter()
+            .enumerate()
+            .filter(|x| x.1.lost_events.is_none())
+        {
+            let text = "this recorder does not say how many events it lost";
+            why.insert(
+                format!("/{name}/runs/{i}/{n}/lost_events"),
+                text.to_string(),
+            );
+        }
+    }
 }
 
 /// Reasons by JSON pointer.

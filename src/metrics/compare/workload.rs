@@ -91,7 +91,12 @@ pub(super) fn mismatch(
     out
 }
 
-fn operations(a: &Asked, b: &Asked, (na, nb): (f64, f64), say: &mut impl FnMut(&'static str, String)) {
+fn operations(
+    a: &Asked,
+    b: &Asked,
+    (na, nb): (f64, f64),
+    say: &mut impl FnMut(&'static str, String),
+) {
     let names: BTreeSet<&str> = a.ops.keys().chain(b.ops.keys()).copied().collect();
     for op in names {
         let share = |s: &Asked, n: f64| s.ops.get(op).map_or(0.0, |o| o / n.max(1.0));
@@ -99,7 +104,10 @@ fn operations(a: &Asked, b: &Asked, (na, nb): (f64, f64), say: &mut impl FnMut(&
         if (x - y).abs() > MIX {
             let (x, y) = (x * 100.0, y * 100.0);
             let what = if op == "fsync" { "flush" } else { op };
-            say("operations", format!("{what} bios are {x:.1} % of A's and {y:.1} % of B's"));
+            say(
+                "operations",
+                format!("{what} bios are {x:.1} % of A's and {y:.1} % of B's"),
+            );
         }
     }
 }
@@ -107,7 +115,9 @@ fn operations(a: &Asked, b: &Asked, (na, nb): (f64, f64), say: &mut impl FnMut(&
 fn tasks(a: &Asked, b: &Asked, (na, nb): (f64, f64), say: &mut impl FnMut(&'static str, String)) {
     let only = |s: &Asked, n: f64, o: &Asked| -> Vec<String> {
         let big = s.tasks.iter().filter(|(_, c)| **c >= n * TASK);
-        big.filter(|(t, _)| !o.tasks.contains_key(*t)).map(|(t, _)| t.clone()).collect()
+        big.filter(|(t, _)| !o.tasks.contains_key(*t))
+            .map(|(t, _)| t.clone())
+            .collect()
     };
     for (side, other, mine) in [("A", "B", only(a, na, b)), ("B", "A", only(b, nb, a))] {
         if let [first, rest @ ..] = mine.as_slice() {
@@ -115,7 +125,10 @@ fn tasks(a: &Asked, b: &Asked, (na, nb): (f64, f64), say: &mut impl FnMut(&'stat
                 0 => String::new(),
                 n => format!(" and {n} more"),
             };
-            say("tasks", format!("{first}{more} submits in {side} and not in {other}"));
+            say(
+                "tasks",
+                format!("{first}{more} submits in {side} and not in {other}"),
+            );
         }
     }
 }
@@ -147,7 +160,15 @@ mod tests {
         assert!(mismatch(&[Some(&a)], &[Some(&a)], Some((1e9, 1.01e9))).is_empty());
         let got = mismatch(&[Some(&a)], &[Some(&b)], Some((1e9, 2e9)));
         let kinds: Vec<&str> = got.iter().map(|m| m.what).collect();
-        let want = ["length", "bios", "sizes", "operations", "operations", "tasks", "tasks"];
+        let want = [
+            "length",
+            "bios",
+            "sizes",
+            "operations",
+            "operations",
+            "tasks",
+            "tasks",
+        ];
         assert_eq!(kinds, want);
         // Two runs a side are judged by their mean.
         assert!(mismatch(&[Some(&a), Some(&a)], &[Some(&a)], None).is_empty());
