@@ -15,7 +15,7 @@ use std::path::PathBuf;
 Examples:
   blkan compare before.gz after.gz                  the verdict, and the table behind it
   blkan compare --markdown before.gz after.gz       the same for a mail
-  blkan compare a1.gz,a2.gz,a3.gz b1.gz,b2.gz,b3.gz repeated runs: intervals over runs
+  blkan compare a1.gz,a2.gz b1.gz,b2.gz             repeated runs: intervals over runs
   blkan compare --json a.gz b.gz | jq '.devices[].verdict'")]
 pub struct CompareArgs {
     /// The first trace, or runs of it: A1,A2,A3

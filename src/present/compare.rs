@@ -213,7 +213,15 @@ fn print_table(rows: &[(String, &Row, bool)], style: Style, out: &mut String) {
         let c = cells(r, *confirmed);
         let per = per(r).to_string();
         let real = c.real.to_string();
-        lines.push([cut(label, 44), c.a, c.b, per, c.change, c.interval, real]);
+        lines.push([
+            cut(label, 38),
+            c.a,
+            c.b,
+            per,
+            c.change,
+            cut(&c.interval, 30),
+            real,
+        ]);
     }
     let widths: Vec<usize> = (0..7)
         .map(|i| lines.iter().map(|l| width(&l[i])).max().unwrap_or(0))

@@ -287,7 +287,6 @@ fn a_slower_sub_population_of_the_corpus_is_found_and_named() {
         "flush-slow-head-plain",
         "flush-head-plain",
         "zoned-pipe-qd64",
-        "fs-ext4",
     ] {
         let path = dir.join(name).join("blkparse.txt.gz");
         let kinds = most(&load(&path));

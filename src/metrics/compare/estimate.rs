@@ -12,9 +12,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// Independent pieces of time that must show samples: fewer give no standard error worth the name (with 8, t is 2.4
+/// Independent pieces of time that must show samples: fewer give no standard error worth the name (with 7, t is 2.4
 /// instead of 2.0).
-const LEAST: f64 = 8.0;
+const LEAST: f64 = 7.0;
 /// Samples that a mean or a ratio needs.
 const SAMPLES: f64 = 20.0;
 /// Samples that must lie beyond a quantile: with fewer it is a matter of single samples.

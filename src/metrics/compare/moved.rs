@@ -17,8 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Requests that each side must have: the smallest sub-population worth a name.
 const REQUESTS: f64 = 50.0;
-/// Independent stretches of time: a third of a trace has eight.
-const PIECES: f64 = 5.0;
+/// Independent stretches of time: a third of a trace has five.
+const PIECES: f64 = 3.0;
 /// A change that matters: 5 % of itself.
 const CHANGE: f64 = 0.05;
 /// Means less sure than this share of themselves are a matter of few requests.
@@ -58,6 +58,23 @@ struct Candidate {
 enum Statistic {
     Geometric,
     Mean,
+}
+
+impl Statistic {
+    fn name(self) -> &'static str {
+        match self {
+            Statistic::Geometric => "geometric mean",
+            Statistic::Mean => "mean",
+        }
+    }
+
+    /// In sentences.
+    fn word(self) -> &'static str {
+        match self {
+            Statistic::Geometric => "typical",
+            Statistic::Mean => "mean",
+        }
+    }
 }
 
 /// A candidate's change.
@@ -382,10 +399,7 @@ fn tell(c: &Change<'_>, leaves: &[Leaf], p: f64, all: [f64; 2]) -> Moved {
         comm: comm.as_deref(),
         third: c.of.third,
     };
-    let kind = match c.statistic {
-        Statistic::Geometric => "typical",
-        Statistic::Mean => "mean",
-    };
+    let kind = c.statistic.word();
     let text = format!(
         "{}: {kind} {span} {} → {}, ×{ratio:.2} ({} and {} of them)",
         words.name(),
@@ -404,10 +418,7 @@ fn tell(c: &Change<'_>, leaves: &[Leaf], p: f64, all: [f64; 2]) -> Moved {
         comm,
         third: c.of.third.map(|t| t + 1),
         span,
-        statistic: match c.statistic {
-            Statistic::Geometric => "geometric mean",
-            Statistic::Mean => "mean",
-        },
+        statistic: c.statistic.name(),
         a_ns: x,
         b_ns: y,
         ratio,

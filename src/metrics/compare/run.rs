@@ -324,7 +324,11 @@ impl Walk<'_> {
         match v {
             Value::Object(o) => {
                 for (name, v) in o {
-                    if !SKIPPED.contains(&name.as_str()) && !SAMPLES.contains(&name.as_str()) {
+                    // `by` of a group is its name, that of merges is where they happened.
+                    let own = name == "by" && path == "merge";
+                    if (own || !SKIPPED.contains(&name.as_str()))
+                        && !SAMPLES.contains(&name.as_str())
+                    {
                         self.value(&format!("{path}/{name}"), &format!("{pointer}/{name}"), v);
                     }
                 }

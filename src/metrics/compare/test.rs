@@ -43,11 +43,13 @@ impl Number {
 fn error(a: &Number, b: &Number) -> (f64, f64) {
     let parts = [a, b].map(|n| (n.se * n.se, n.df));
     let mut var = parts[0].0 + parts[1].0;
-    let df = welch(parts[0], parts[1]);
+    let mut df = welch(parts[0], parts[1]);
     if a.draws.len() == b.draws.len() && !a.draws.is_empty() {
         let d = |(x, y): (&f32, &f32)| f64::from(*y) - f64::from(*x);
         let both: Vec<f64> = a.draws.iter().zip(b.draws.iter()).map(d).collect();
         var = var.max(variance(&both, PIECES as f64));
+        // Pairs of pieces have no more freedom than either side.
+        df = df.min(a.df.min(b.df));
     }
     var += a.floor * a.floor + b.floor * b.floor;
     (var.sqrt(), df)

@@ -15,7 +15,7 @@ const MAX: usize = 128;
 /// Pieces that a trace is taken to consist of, each independent of the others: enough for a standard error (its own
 /// error is below 20 %), and pieces as long as they can be, since what is not independent of the next piece makes errors
 /// look too small.
-pub(super) const PIECES: usize = 25;
+pub(super) const PIECES: usize = 16;
 /// The shortest block, ns.
 const SHORTEST: i64 = 1_000_000;
 
