@@ -84,7 +84,15 @@ fn pair(d: &Pair, style: Style, verbose: bool, out: &mut String) {
     }
     let mut rows: Vec<(String, &Row, bool)> = Vec::new();
     if verbose {
-        rows.extend(d.quantities.iter().map(|r| (r.quantity.clone(), r, false)));
+        let sure = |r: &Row| {
+            let mut of = d.table.iter().filter(|l| l.confirmed);
+            of.any(|l| l.quantity == r.quantity)
+        };
+        rows.extend(
+            d.quantities
+                .iter()
+                .map(|r| (r.quantity.clone(), r, sure(r))),
+        );
     } else {
         let of = |l: &crate::metrics::compare::report::Line| {
             let r = d.quantities.get(l.row)?;
@@ -214,7 +222,7 @@ fn print_table(rows: &[(String, &Row, bool)], style: Style, out: &mut String) {
         let per = per(r).to_string();
         let real = c.real.to_string();
         lines.push([
-            cut(label, 38),
+            cut(label, 32),
             c.a,
             c.b,
             per,

@@ -26,8 +26,8 @@ const SURE: f64 = 0.25;
 /// A scatter of single requests below which none is believed (as a share): times that are equal to the ns do not make
 /// a mean infinitely sure.
 const FLOOR: f64 = 0.1;
-/// Requests (and weight) of a wider sub-population that one with more names must have to be named in its place.
-const MOST: f64 = 0.9;
+/// Part of a wider sub-population's change that a narrower one must make up to be named in its place.
+const MOST: f64 = 0.85;
 /// Findings at most.
 const FOUND: usize = 4;
 /// Changes of all the time that requests take below this share are not told: nobody would feel them.
@@ -133,8 +133,7 @@ fn changes<'a>(leaves: &[Leaf], all: &'a [Candidate]) -> Vec<Change<'a>> {
     out
 }
 
-/// The most telling change; of those that tell nearly as much about nearly the same requests, the one with the most
-/// names.
+/// The most telling change; if a narrower sub-population makes up nearly all of it, that one.
 fn best<'b, 'a>(changes: &'b [Change<'a>]) -> Option<&'b Change<'a>> {
     let mut best: Option<&Change<'a>> = None;
     for c in changes {
@@ -143,11 +142,12 @@ fn best<'b, 'a>(changes: &'b [Change<'a>]) -> Option<&'b Change<'a>> {
         }
     }
     let b = best?;
+    // What the change comes to over all requests: ln of the factor times their number.
+    let gain = |c: &Change<'a>| c.tested.difference.iter().sum::<f64>() / 2.0 * c.sums[1].n;
     let close = |c: &&Change<'a>| {
         let same = c.part == b.part && c.statistic == b.statistic && c.of.third == b.of.third;
         let within = c.of.leaves.iter().all(|l| b.of.leaves.contains(l));
-        let most = (0..2).all(|i| c.sums[i].n >= MOST * b.sums[i].n);
-        same && within && most && c.weight >= MOST * b.weight
+        same && within && gain(c) / gain(b) >= MOST
     };
     changes
         .iter()

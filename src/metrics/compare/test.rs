@@ -144,8 +144,10 @@ mod tests {
             value: 120.0,
             ..with(k)
         };
-        assert_eq!(test(with(1.0), b(1.2)).p, alone);
-        assert!(test(with(1.0), b(-1.2)).p > alone * 2.0);
+        let along = test(with(1.0), b(1.2)).p;
+        // Nothing but degrees of freedom is lost.
+        assert!(along >= alone && along < alone * 1.5, "{along} {alone}");
+        assert!(test(with(1.0), b(-1.2)).p > along * 2.0);
     }
 
     #[test]
