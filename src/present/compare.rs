@@ -117,7 +117,7 @@ fn moved(all: &[Moved], style: Style, out: &mut String) {
             format!("; {:.0} % of all time of B's requests", s.abs() * 100.0)
         });
         let text = format!("{}; 95 %: ×{lo:.2} to ×{hi:.2}{share}", m.text);
-        for (i, line) in wrapped(&text, WIDTH - 15).into_iter().enumerate() {
+        for (i, line) in wrapped(&text, WIDTH - 17).into_iter().enumerate() {
             let head = if n == 0 && i == 0 { "moved" } else { "" };
             let bullet = if i == 0 { "" } else { "  " };
             out.push_str(&format!("  {}{bullet}{line}\n", style.dim(&left(head, 13))));
@@ -213,6 +213,16 @@ pub(super) fn number(v: f64, unit: Unit) -> String {
     }
 }
 
+/// Keeps the end of a path: that is where quantities differ.
+fn cut_front(path: &str, max: usize) -> String {
+    let n = path.chars().count();
+    if width(path) <= max {
+        return cut(path, max);
+    }
+    let tail = path.chars().skip(n.saturating_sub(max.saturating_sub(1)));
+    cut(&format!("…{}", tail.collect::<String>()), max)
+}
+
 const HEAD: [&str; 7] = ["", "A", "B", "per", "B ÷ A", "95 % interval", "real"];
 
 fn print_table(rows: &[(String, &Row, bool)], style: Style, out: &mut String) {
@@ -222,7 +232,7 @@ fn print_table(rows: &[(String, &Row, bool)], style: Style, out: &mut String) {
         let per = per(r).to_string();
         let real = c.real.to_string();
         lines.push([
-            cut(label, 32),
+            label.clone(),
             c.a,
             c.b,
             per,
@@ -231,9 +241,13 @@ fn print_table(rows: &[(String, &Row, bool)], style: Style, out: &mut String) {
             real,
         ]);
     }
-    let widths: Vec<usize> = (0..7)
-        .map(|i| lines.iter().map(|l| width(&l[i])).max().unwrap_or(0))
-        .collect();
+    let of = |i: usize| lines.iter().map(|l| width(&l[i])).max().unwrap_or(0);
+    let mut widths: Vec<usize> = (0..7).map(of).collect();
+    let others: usize = widths[1..].iter().map(|w| w + 2).sum();
+    widths[0] = widths[0].min(WIDTH.saturating_sub(others + 2));
+    for l in &mut lines {
+        l[0] = cut_front(&l[0], widths[0]);
+    }
     for (n, l) in lines.iter().enumerate() {
         let mut text = format!("  {}", left(&l[0], widths[0]));
         for i in 1..7 {
