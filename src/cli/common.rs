@@ -15,6 +15,14 @@ pub struct InputArgs {
     /// Trace files, compressed or not; several are read as one trace (per-CPU parts, rotated logs). `-` is stdin
     #[arg(value_name = "TRACE", required = true)]
     traces: Vec<PathBuf>,
+    #[command(flatten)]
+    how: ReadArgs,
+}
+
+/// How to read it.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Input")]
+pub struct ReadArgs {
     /// Name the format instead of recognising it (blkparse, blktrace, bpftrace, bcc-trace, ftrace, blk-tracer, perf-script, biosnoop, canonical)
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
@@ -132,8 +140,15 @@ pub struct OutputArgs {
 impl InputArgs {
     /// As the commands take it.
     pub fn opts(self) -> InputOpts {
+        self.how.opts(self.traces)
+    }
+}
+
+impl ReadArgs {
+    /// As the commands take it.
+    pub fn opts(self, traces: Vec<PathBuf>) -> InputOpts {
         InputOpts {
-            traces: self.traces,
+            traces,
             format: self.format,
             lines: self.line,
             blkparse_formats: self.blkparse_format,

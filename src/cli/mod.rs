@@ -3,6 +3,7 @@
 
 mod check;
 mod common;
+mod compare;
 mod convert;
 mod explain;
 mod generate;
@@ -27,6 +28,7 @@ Examples:
   blkan stats trace.gz                 the numbers of a blkparse or bpftrace log
   blkan check trace.gz                 whether the trace can be trusted
   blkan explain trace.gz               why the I/O looks as it does
+  blkan compare before.gz after.gz     what a change really changed
   zcat trace.gz | blkan requests -     every request, one a line
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 damaged input with --strict"
@@ -41,6 +43,7 @@ enum Command {
     Stats(stats::StatsArgs),
     Check(check::CheckArgs),
     Explain(explain::ExplainArgs),
+    Compare(compare::CompareArgs),
     /// Every event, one row each
     #[command(after_help = rows::EVENTS)]
     Events(rows::RowArgs),
@@ -86,6 +89,7 @@ fn run(command: Command) -> Result<Done> {
         Command::Stats(a) => commands::stats(&a.opts()),
         Command::Check(a) => commands::check(&a.opts()),
         Command::Explain(a) => commands::explain(&a.opts()),
+        Command::Compare(a) => commands::compare(&a.opts()),
         Command::Events(a) => commands::events(&a.opts()),
         Command::Requests(a) => commands::requests(&a.opts()),
         Command::Bios(a) => commands::bios(&a.opts()),

@@ -3,6 +3,7 @@
 
 mod bios;
 mod check;
+mod compare;
 mod convert;
 mod events;
 mod explain;
@@ -19,6 +20,7 @@ mod warnings;
 
 pub use bios::bios;
 pub use check::check;
+pub use compare::compare;
 pub use convert::{convert, targets};
 pub use events::events;
 pub use explain::{Explained, explain, explained};
@@ -189,6 +191,29 @@ pub struct ExplainOpts {
     pub window: Window,
     /// `--why`; empty: all questions.
     pub why: Vec<Question>,
+    /// Output.
+    pub output: OutputOpts,
+}
+
+/// Options of `compare`.
+#[derive(Clone, Debug, Default)]
+pub struct CompareOpts {
+    /// One trace, or runs with commas between them.
+    pub a: PathBuf,
+    /// The same.
+    pub b: PathBuf,
+    /// How to read them; its `traces` are not used.
+    pub input: InputOpts,
+    /// Part of the traces.
+    pub window: Window,
+    /// Which bios and requests.
+    pub filter: Filter,
+    /// `--by`; empty: rwbs.
+    pub by: Vec<Key>,
+    /// `--seed`.
+    pub seed: u64,
+    /// `--markdown`.
+    pub markdown: bool,
     /// Output.
     pub output: OutputOpts,
 }

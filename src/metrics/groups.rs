@@ -243,7 +243,7 @@ impl Groups {
     }
 }
 
-fn facts_of_bio(b: &Bio) -> Facts {
+pub(super) fn facts_of_bio(b: &Bio) -> Facts {
     Facts {
         rwbs: b.rwbs,
         pid: b.pid,
@@ -253,7 +253,7 @@ fn facts_of_bio(b: &Bio) -> Facts {
     }
 }
 
-fn facts_of_request(r: &Request) -> Facts {
+pub(super) fn facts_of_request(r: &Request) -> Facts {
     Facts {
         rwbs: r.rwbs,
         pid: r.pid,
@@ -263,7 +263,7 @@ fn facts_of_request(r: &Request) -> Facts {
     }
 }
 
-fn facts_of_event(e: &BlockEvent) -> Facts {
+pub(super) fn facts_of_event(e: &BlockEvent) -> Facts {
     Facts {
         rwbs: e.rwbs,
         pid: e.pid,

@@ -3,6 +3,7 @@
 //! A metric is one file that implements `Section`, one `mod` line here and one line in `registry.rs`.
 
 pub mod blkparse_totals;
+pub mod compare;
 pub mod quality;
 pub mod report;
 

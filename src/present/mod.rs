@@ -3,6 +3,8 @@
 
 mod btt;
 mod check;
+mod compare;
+mod compare_rows;
 pub mod csv;
 mod device;
 mod device_lines;
@@ -18,6 +20,8 @@ mod style;
 mod table;
 
 pub use check::check_text;
+pub use compare::compare_text;
+pub use compare_rows::{compare_csv, compare_markdown};
 pub use explain::explain_text;
 pub use queue::QueueRow;
 pub use remedy::Remedy;

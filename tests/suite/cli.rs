@@ -56,7 +56,10 @@ fn harmless(example: &str) -> String {
 
 fn scratch() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a directory");
-    fs::copy(root().join(LONG), dir.path().join("trace.gz")).expect("a copy");
+    for name in ["trace", "before", "after", "a", "b", "a1", "a2", "b1", "b2"] {
+        let to = dir.path().join(format!("{name}.gz"));
+        fs::copy(root().join(LONG), to).expect("a copy");
+    }
     for d in ["etc/bash_completion.d", "home/.local/share/man/man1"] {
         fs::create_dir_all(dir.path().join(d)).expect("a directory");
     }

@@ -4,6 +4,7 @@
 mod architecture;
 mod btt;
 mod cli;
+mod compare;
 mod conversion;
 mod corpus;
 mod cross_format;

@@ -1,0 +1,132 @@
+//! Whether events are missing in the middle of a trace, and what can still be said then.
+//!
+//! A sound trace cuts requests at its beginning and its end only. Where requests without a start (or given up without an
+//! end) go on turning up, the recorder lost events, or the trace is a selection. Pairs found by sector and length
+//! stay what they are; flushes and passthrough commands, which tell no sector, are paired by their order
+//! ([`crate::lifecycle`]), and after one lost event every later pair may be off by one. Depth never comes right
+//! again, and counts of one kind of event no longer belong to those of another.
+
+use super::cells::Block;
+use super::timeline::{PIECES, Timeline, pieces};
+use crate::metrics::report::Device;
+use std::collections::BTreeSet;
+
+/// Stretches of time with cut requests, past the first quarter of the trace, that make holes: what was in flight when
+/// the recording began has ended long before.
+const STRETCHES: usize = 3;
+/// Cut requests among all, from which on counts are not compared: they would be off by as much, and every row that
+/// differs by less than this is not worth a line.
+const CUT: f64 = 0.05;
+/// Bios or requests among those of a group that are paired by order, from which on the group's times are.
+const ORDERED: f64 = 0.05;
+
+/// See the module.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Holes {
+    /// Why what is paired by order has no interval.
+    pub order: Option<String>,
+    /// Why counts and rates have none.
+    pub counts: Option<String>,
+    /// Labels of groups that are paired by order.
+    ordered: BTreeSet<String>,
+}
+
+impl Holes {
+    /// Of a device at `place` in the blocks.
+    pub fn of(blocks: &Timeline<Block>, place: usize, d: &Device) -> Holes {
+        let cells: Vec<(u64, u64)> = blocks
+            .blocks()
+            .iter()
+            .map(|b| b.0.get(place).map_or((0, 0), |c| (c.cut, c.whole)))
+            .collect();
+        let later = pieces(&cells).skip(PIECES / 4);
+        let stretches = later.filter(|c| c.iter().any(|c| c.0 > 0)).count();
+        if stretches < STRETCHES {
+            return Holes::default();
+        }
+        let cut: u64 = cells.iter().map(|c| c.0).sum();
+        let all: u64 = cells.iter().map(|c| c.0 + c.1).sum();
+        let told = format!(
+            "events are missing in the middle of this trace ({cut} of {all} requests have no start or no end)"
+        );
+        let many = cut as f64 > CUT * all as f64;
+        Holes {
+            order: Some(format!("{told}: pairs found by their order may be wrong")),
+            counts: many.then(|| format!("{told}: counts and rates would be those of its holes")),
+            ordered: d.groups.iter().filter(|g| ordered(g)).map(label).collect(),
+        }
+    }
+
+    /// Why this quantity has no interval, if the holes are why.
+    pub fn reason(&self, path: &[&str], count: bool) -> Option<String> {
+        let order = self.order.as_ref()?;
+        let by_order = match path {
+            ["flush", "steps" | "steps_per_flush"] | ["flush", _, _] | ["depth", _] => true,
+            ["iostat", "w_await_ms" | "f_await_ms" | "aqu_sz"] => true,
+            [
+                "groups",
+                g,
+                "issues_per_rq" | "completed" | "latency_ns",
+                ..,
+            ] => self.ordered.contains(*g),
+            ["groups", g, "bio_latency_ns", span, ..] => {
+                *span != "q2q" && self.ordered.contains(*g)
+            }
+            _ => false,
+        };
+        let rate = count
+            || matches!(path, ["iostat", f] if f.ends_with("per_s") || f.ends_with("rqm_pct"))
+            || matches!(path, ["workload", ..] | ["merge", "share"]);
+        match by_order {
+            true => Some(order.clone()),
+            false => self.counts.clone().filter(|_| rate),
+        }
+    }
+}
+
+/// The label of a group in paths.
+pub(super) fn label(g: &crate::metrics::report::Group) -> String {
+    g.by.values().cloned().collect::<Vec<_>>().join(",")
+}
+
+fn ordered(g: &crate::metrics::report::Group) -> bool {
+    let by_order = ["flush-order", "fifo"].map(|p| g.pairing.get(p).copied().unwrap_or(0));
+    let share = |n: u64, of: u64| of > 0 && n as f64 > ORDERED * of as f64;
+    let bios = g.bios.unwrap_or(0);
+    // Empty bios tell no sector in many formats.
+    let empty = g.bio_bytes.as_ref().map_or(bios, |b| b.zero);
+    share(by_order.iter().sum(), g.requests) || share(empty, bios)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn holes(many: bool) -> Holes {
+        Holes {
+            order: Some("order".to_string()),
+            counts: many.then(|| "counts".to_string()),
+            ordered: ["FWS".to_string()].into(),
+        }
+    }
+
+    #[test]
+    fn what_is_paired_by_order_goes_first_and_counts_only_with_many() {
+        let h = holes(false);
+        let of = |p: &str, count| h.reason(&p.split('/').collect::<Vec<_>>(), count);
+        assert_eq!(
+            of("groups/FWS/latency_ns/g2c/mean", false).as_deref(),
+            Some("order")
+        );
+        assert_eq!(of("groups/FWS/bio_latency_ns/q2q/mean", false), None);
+        assert_eq!(of("groups/WS/latency_ns/g2c/mean", false), None);
+        assert_eq!(of("flush/flush_ns/mean", false).as_deref(), Some("order"));
+        assert_eq!(of("depth/mean", false).as_deref(), Some("order"));
+        assert_eq!(of("events/Q/WS", true), None);
+        let h = holes(true);
+        let of = |p: &str, count| h.reason(&p.split('/').collect::<Vec<_>>(), count);
+        assert_eq!(of("events/Q/WS", true).as_deref(), Some("counts"));
+        assert_eq!(of("groups/WS/latency_ns/d2c/mean", false), None);
+        assert_eq!(Holes::default().reason(&["depth", "mean"], false), None);
+    }
+}
