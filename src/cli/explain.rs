@@ -10,7 +10,7 @@ use clap::Args;
 Examples:
   blkan explain trace.gz                          every cause that the trace shows, ranked
   blkan explain --why flushes trace.gz            one question only
-  blkan explain --capacity 1900000000000 trace.gz with the device's capacity, for the soft block size")]
+  blkan explain --capacity 1900000000000 trace.gz   with the capacity: why blocks are small")]
 pub struct ExplainArgs {
     #[command(flatten)]
     input: InputArgs,

@@ -145,18 +145,20 @@ impl Sample {
         }
     }
 
-    /// The first event of a request.
+    /// The first event of a request, without the length, which later merges changed.
     pub fn request(r: &Request) -> Sample {
         let first = [(r.g, "G"), (r.i, "I"), (r.d_first, "D"), (r.c, "C")];
         let seen = first.iter().find_map(|(s, a)| s.get().map(|t| (t, *a)));
         let (time, action) = seen.unwrap_or((Nanos(0), "?"));
+        let merged = r.merged > 0;
         Sample {
             line: r.line,
             time,
             dev: r.dev,
             action,
             rwbs: r.rwbs,
-            sector: r.sector,
+            // A front merge moved it.
+            sector: if merged { NO_SECTOR } else { r.sector },
             bytes: r.bytes,
             comm: r.comm,
         }
@@ -213,4 +215,6 @@ pub struct Answer {
     pub numbers: BTreeMap<&'static str, f64>,
     /// Ids of its findings, the one that explains most first.
     pub findings: Vec<&'static str>,
+    /// Why some rules were not heard; `None`: all were.
+    pub unheard: Option<String>,
 }

@@ -10,9 +10,12 @@ mod latency;
 mod requeues;
 mod rule;
 mod small_io;
+mod unended;
 
 pub use finding::{Answer, Evidence, Example, Finding, Question, Sample};
 pub use rule::{Levels, Rule, Threshold};
+
+use unended::Unended;
 
 use crate::event::{BlockEvent, DevId, QueueInfo, TraceMeta};
 use crate::lifecycle::{Bio, FlushStep, Merge, Request, Sink, TrackerReport};
@@ -113,6 +116,7 @@ impl Diagnoser {
             latency: self.latency.finish(),
             requeues: self.requeues.finish(),
         };
+        let unended = Unended::of(&facts);
         let mut findings = Vec::new();
         let mut questions = Vec::new();
         for q in Question::ALL {
@@ -122,7 +126,7 @@ impl Diagnoser {
             let of_question = |r: &&Rule| r.question == q;
             let mut found: Vec<Finding> = rules()
                 .filter(of_question)
-                .filter_map(|r| (r.judge)(&facts, &self.levels))
+                .filter_map(|r| unended.weigh(r, (r.judge)(&facts, &self.levels)?))
                 .collect();
             for f in &mut found {
                 f.r#try.retain(|t| !t.contains(REPLAY));
@@ -139,6 +143,10 @@ impl Diagnoser {
                 problem,
                 numbers,
                 findings: found.iter().map(|f| f.id).collect(),
+                unheard: rules()
+                    .any(|r| r.question == q && r.ends)
+                    .then(|| unended.silences())
+                    .flatten(),
             });
             findings.append(&mut found);
         }

@@ -24,6 +24,8 @@ pub struct Rule {
     pub about: &'static str,
     /// Every number it decides by.
     pub thresholds: &'static [Threshold],
+    /// It judges by how I/O ended: where too much of it never did, nothing can be said.
+    pub ends: bool,
     /// The judgement. `None`: not found, or spoken against.
     pub judge: fn(&Facts<'_>, &Levels) -> Option<Finding>,
 }

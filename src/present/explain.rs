@@ -28,6 +28,9 @@ pub fn explain_text(e: &Explanation, stats: &StatsReport, view: &View) -> String
 fn question(a: &Answer, style: &Style, out: &mut String) {
     out.push_str(&format!("{}\n", style.bold(a.question.asked())));
     wrapped("  ", "  ", &a.problem, out);
+    if let Some(why) = &a.unheard {
+        wrapped("  ", "  ", why, out);
+    }
     if a.findings.is_empty() {
         let none = "No cause that blkan knows shows in this trace.";
         out.push_str(&format!("  {}\n", style.dim(none)));

@@ -18,6 +18,7 @@ pub(super) static RULE: Rule = Rule {
         value: 5.0,
         reason: "flush bios with FUA: no other sender makes any, a handful excludes damage",
     }],
+    ends: false,
     judge,
 };
 

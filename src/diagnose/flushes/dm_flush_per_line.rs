@@ -31,6 +31,7 @@ pub(super) static RULE: Rule = Rule {
             reason: "mapped flush bios: fewer are no pattern",
         },
     ],
+    ends: false,
     judge,
 };
 

@@ -30,6 +30,7 @@ pub(super) static RULE: Rule = Rule {
             reason: "device flushes completed: means of fewer say nothing",
         },
     ],
+    ends: true,
     judge,
 };
 

@@ -24,6 +24,7 @@ pub(super) static RULE: Rule = Rule {
             reason: "greatest share of FUA writes issued with the letter: a disk takes FUA or does not, so a mix is some other thing",
         },
     ],
+    ends: false,
     judge,
 };
 

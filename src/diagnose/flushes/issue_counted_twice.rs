@@ -25,6 +25,7 @@ pub(super) static RULE: Rule = Rule {
             reason: "repeated issues to all: below a twentieth the count is right for any use",
         },
     ],
+    ends: true,
     judge,
 };
 

@@ -25,6 +25,7 @@ pub(super) static RULE: Rule = Rule {
             reason: "of the flush steps that tasks ask: below a tenth they do not explain the number",
         },
     ],
+    ends: false,
     judge,
 };
 

@@ -31,6 +31,7 @@ pub(super) static RULE: Rule = Rule {
             reason: "flush bios of the member with most: fewer are no pattern (arrays flush for their superblock)",
         },
     ],
+    ends: false,
     judge,
 };
 

@@ -27,6 +27,7 @@ pub(super) static RULE: Rule = Rule {
             reason: "a mean over fewer requests is that of a few slow ones",
         },
     ],
+    ends: true,
     judge,
 };
 

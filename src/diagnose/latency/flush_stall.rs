@@ -32,6 +32,7 @@ pub(super) static RULE: Rule = Rule {
             reason: "data requests a flush that were issued and completed in the first half of its run: none where a flush must run alone, save for records out of order, and many where it need not",
         },
     ],
+    ends: true,
     judge,
 };
 

@@ -26,6 +26,7 @@ pub(super) static RULE: Rule = Rule {
             reason: "of the refused: a retry is seen to come again; what does not come again is a failed submission",
         },
     ],
+    ends: false,
     judge,
 };
 

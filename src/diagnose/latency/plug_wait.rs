@@ -26,6 +26,7 @@ pub(super) static RULE: Rule = Rule {
             reason: "from 6.10 on every single bio gets a plug of its own, which holds nothing; below two or three bios a plug there is nothing to wait for",
         },
     ],
+    ends: true,
     judge,
 };
 

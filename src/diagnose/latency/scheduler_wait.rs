@@ -22,6 +22,7 @@ pub(super) static RULE: Rule = Rule {
             reason: "a mean over fewer requests is that of a few that met a busy moment",
         },
     ],
+    ends: true,
     judge,
 };
 

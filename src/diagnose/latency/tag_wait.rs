@@ -41,6 +41,7 @@ pub(super) static RULE: Rule = Rule {
             reason: "as before, for short traces",
         },
     ],
+    ends: true,
     judge,
 };
 

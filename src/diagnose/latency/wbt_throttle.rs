@@ -47,6 +47,7 @@ pub(super) static RULE: Rule = Rule {
             reason: "reads' mean wait against that of writes: a cause that spares reads by ten times is one of writes",
         },
     ],
+    ends: true,
     judge,
 };
 

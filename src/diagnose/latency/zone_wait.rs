@@ -38,6 +38,7 @@ pub(super) static RULE: Rule = Rule {
             reason: "in the scheduler only: if a device never has two requests at all, it is its depth and not a zone that holds them",
         },
     ],
+    ends: true,
     judge,
 };
 

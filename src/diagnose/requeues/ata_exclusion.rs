@@ -28,6 +28,7 @@ pub(super) static RULE: Rule = Rule {
             reason: "data issued and completed in the first half of a flush's run, against requeues by exclusion: on an ATA link there is none, save for records out of order; where flushes do not matter it goes on",
         },
     ],
+    ends: true,
     judge,
 };
 

@@ -22,6 +22,7 @@ pub(super) static RULE: Rule = Rule {
             reason: "of the device's requeues: where flushes exclude data, up to a fifth are recorded just before or after the flush",
         },
     ],
+    ends: true,
     judge,
 };
 

@@ -27,6 +27,7 @@ pub(super) static RULE: Rule = Rule {
             reason: "of the device: fewer cost no processor time worth telling",
         },
     ],
+    ends: true,
     judge,
 };
 

@@ -26,6 +26,7 @@ pub(in crate::diagnose) static RULE: Rule = Rule {
             reason: "tasks that write near each other touch by chance now and then",
         },
     ],
+    ends: false,
     judge,
 };
 

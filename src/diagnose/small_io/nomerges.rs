@@ -15,6 +15,7 @@ pub(in crate::diagnose) static RULE: Rule = Rule {
         value: 0.05,
         reason: "below, it is not why there is much small I/O",
     }],
+    ends: false,
     judge,
 };
 

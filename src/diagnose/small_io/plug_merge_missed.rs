@@ -34,6 +34,7 @@ pub(in crate::diagnose) static RULE: Rule = Rule {
             reason: "a policy that decides otherwise than the trace in more than one of five cases is not the kernel's",
         },
     ],
+    ends: false,
     judge,
 };
 

@@ -29,6 +29,7 @@ pub(in crate::diagnose) static RULE: Rule = Rule {
             reason: "every load has some single blocks; below, they are not why there is much small I/O",
         },
     ],
+    ends: false,
     judge,
 };
 

@@ -36,6 +36,7 @@ pub(in crate::diagnose) static RULE: Rule = Rule {
             reason: "below, it is not why there is much small I/O",
         },
     ],
+    ends: false,
     judge,
 };
 
