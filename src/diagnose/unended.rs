@@ -43,20 +43,17 @@ impl Unended {
 
     /// Why rules that judge by ends are not heard; `None`: they are.
     pub(super) fn silences(&self) -> Option<String> {
-        let percent = |share: f64, what: &str| {
-            let percent = share * 100.0;
-            Some(format!(
-                "Causes that show in how I/O ends are not judged: {percent:.1} % of the requests {what}."
-            ))
-        };
+        let percent = (self.lost + self.open) * 100.0;
+        let why = format!(
+            "Causes that show in how I/O ends are not judged: {percent:.1} % of the requests did not end in this trace."
+        );
         match self {
             _ if self.told => None,
             _ if self.none => Some(
                 "Causes that show in how I/O ends are not judged: no completion was recorded."
                     .to_string(),
             ),
-            _ if self.lost > LOST => percent(self.lost, "lost their completions"),
-            _ if self.open > OPEN => percent(self.open, "had not ended when the trace did"),
+            _ if self.lost > LOST || self.open > OPEN => Some(why),
             _ => None,
         }
     }
