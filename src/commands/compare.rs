@@ -70,6 +70,16 @@ impl Consumer for CompareSink {
 /// Unreadable input or output.
 pub fn compare(o: &CompareOpts) -> Result<Done> {
     let mut damaged = false;
+    let all = || runs(&o.a).into_iter().chain(runs(&o.b));
+    if runs(&o.a).is_empty() || runs(&o.b).is_empty() {
+        return Err(Error::usage("compare: one side names no trace".to_string())
+            .hint("two traces, or lists of repeated runs: compare A1,A2 B1,B2"));
+    }
+    if all().filter(|p| p.as_os_str() == "-").count() > 1 {
+        return Err(Error::usage(
+            "compare: stdin (-) can be read only once".to_string(),
+        ));
+    }
     let mut side = |traces: &Path| -> Result<Vec<Run>> {
         let runs = runs(traces);
         runs.iter().map(|t| run(t, o, &mut damaged)).collect()

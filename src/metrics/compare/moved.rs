@@ -30,8 +30,8 @@ const FLOOR: f64 = 0.1;
 const MOST: f64 = 0.85;
 /// Findings at most.
 const FOUND: usize = 4;
-/// Changes of all the time that requests take below this share are not told: nobody would feel them.
-const FELT: f64 = 0.01;
+/// Changes of all the time that requests take below this share are not told.
+const FELT: f64 = 0.002;
 
 /// Blocks of one sub-population: one list a run.
 type Blocks = Vec<Vec<[Sum; PARTS.len()]>>;

@@ -92,7 +92,19 @@ pub(super) fn rows(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>]) -> Vec<Ro
         let runs: Vec<Option<&Quantity>> = maps.iter().map(|m| m.get(path)).collect();
         side(&runs)
     };
-    let row = |q: &Quantity| one(q, find(&ia, &q.path), find(&ib, &q.path));
+    let row = |q: &Quantity| {
+        let made = one(q, find(&ia, &q.path), find(&ib, &q.path));
+        let mut pers = ia
+            .iter()
+            .chain(&ib)
+            .filter_map(|m| m.get(&q.path))
+            .map(|q| q.per);
+        let first = pers.next();
+        match pers.any(|p| Some(p) != first) {
+            true => undivided(made),
+            false => made,
+        }
+    };
     order.into_values().map(row).collect()
 }
 
@@ -140,6 +152,19 @@ fn one(q: &Quantity, a: Side, b: Side) -> Row {
         row.why.insert("ratio", "there was none in A".to_string());
     }
     interval(row, (x, a), (y, b))
+}
+
+/// Without queue events counts come by the second, with them by the bio: two such are not comparable.
+fn undivided(mut row: Row) -> Row {
+    let why = "one of the traces has no queue events: its counts are not known per bio";
+    (row.a_per, row.b_per) = (None, None);
+    (row.difference, row.ratio) = (None, None);
+    (row.difference_interval, row.ratio_interval) = (None, None);
+    (row.p, row.differs) = (None, None);
+    for f in ["a_per", "b_per"] {
+        row.why.insert(f, why.to_string());
+    }
+    absent(row, why)
 }
 
 fn absent(mut row: Row, why: &str) -> Row {

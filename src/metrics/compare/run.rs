@@ -311,7 +311,7 @@ impl Walk<'_> {
                     for (i, g) in groups.iter().enumerate() {
                         let by = g.get("by").and_then(Value::as_object);
                         let values = by.into_iter().flatten().filter_map(|(_, v)| v.as_str());
-                        let label = values.collect::<Vec<_>>().join(",");
+                        let label = super::table::in_path(&values.collect::<Vec<_>>().join(","));
                         self.value(&format!("{name}/{label}"), &format!("{pointer}/{i}"), g);
                     }
                 }

@@ -15,8 +15,18 @@ pub(super) fn find<'a>(rows: &'a [Row], path: &str) -> Option<(usize, &'a Row)> 
     rows.iter().enumerate().find(|(_, r)| r.quantity == path)
 }
 
+/// A group's name in a path, where `/` parts the steps (as in JSON pointers, RFC 6901).
+pub(super) fn in_path(group: &str) -> String {
+    group.replace('~', "~0").replace('/', "~1")
+}
+
+/// The name again.
+pub(super) fn shown(group: &str) -> String {
+    group.replace("~1", "/").replace("~0", "~")
+}
+
 /// Groups that matter, greatest first.
-pub(super) fn major(rows: &[Row], bio_based: bool) -> Vec<String> {
+pub(super) fn major(rows: &[Row], bio_based: bool, letters: bool) -> Vec<String> {
     let field = if bio_based { "bios" } else { "requests" };
     let mut all: Vec<(String, f64, f64)> = Vec::new();
     for r in rows {
@@ -30,7 +40,7 @@ pub(super) fn major(rows: &[Row], bio_based: bool) -> Vec<String> {
     let sums = all.iter().fold((0.0, 0.0), |s, g| (s.0 + g.1, s.1 + g.2));
     let share = |g: &(String, f64, f64)| (g.1 / sums.0.max(1.0)).max(g.2 / sums.1.max(1.0));
     // Device flushes are few by their nature: one may serve dozens.
-    let flush = |g: &str| Rwbs::new(g.as_bytes()).op() == Op::Flush;
+    let flush = |g: &str| letters && Rwbs::new(g.as_bytes()).op() == Op::Flush;
     all.retain(|g| share(g) >= MAJOR || flush(&g.0));
     all.sort_by(|x, y| share(y).total_cmp(&share(x)).then_with(|| x.0.cmp(&y.0)));
     let (flushes, mut rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|g| flush(&g.0));
@@ -40,7 +50,7 @@ pub(super) fn major(rows: &[Row], bio_based: bool) -> Vec<String> {
 }
 
 /// The lines, as label and path.
-fn wanted(rows: &[Row], bio_based: bool) -> Vec<(String, String)> {
+fn wanted(rows: &[Row], bio_based: bool, letters: bool) -> Vec<(String, String)> {
     let mut out: Vec<(String, String)> = Vec::new();
     let mut add = |label: &str, path: String| out.push((label.to_string(), path));
     for (label, path) in [
@@ -57,7 +67,7 @@ fn wanted(rows: &[Row], bio_based: bool) -> Vec<(String, String)> {
     ] {
         add(label, path.to_string());
     }
-    for g in major(rows, bio_based) {
+    for g in major(rows, bio_based, letters) {
         let fields: &[(&str, &str)] = match bio_based {
             true => &[
                 ("bios", "bios"),
@@ -80,7 +90,10 @@ fn wanted(rows: &[Row], bio_based: bool) -> Vec<(String, String)> {
             ],
         };
         for (label, field) in fields {
-            add(&format!("{g} {label}"), format!("groups/{g}/{field}"));
+            add(
+                &format!("{} {label}", shown(&g)),
+                format!("groups/{g}/{field}"),
+            );
         }
     }
     out
@@ -88,9 +101,9 @@ fn wanted(rows: &[Row], bio_based: bool) -> Vec<(String, String)> {
 
 /// The table. A line is confirmed if it is among the discoveries of all of them: of what the verdict calls real, at most
 /// one in twenty is expected to be chance.
-pub(super) fn table(rows: &[Row], bio_based: bool) -> Vec<Line> {
+pub(super) fn table(rows: &[Row], bio_based: bool, letters: bool) -> Vec<Line> {
     let mut out: Vec<Line> = Vec::new();
-    for (label, quantity) in wanted(rows, bio_based) {
+    for (label, quantity) in wanted(rows, bio_based, letters) {
         let Some((row, r)) = find(rows, &quantity) else {
             continue;
         };

@@ -3,23 +3,35 @@
 
 use super::report::{Pair, Row};
 use super::run::Unit;
-use super::table::major;
+use super::table::{major, shown};
 use crate::event::{Op, Rwbs};
 use crate::units::{human_bytes, human_ns};
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 
 /// A change below this share matters to nobody.
 const MATTERS: f64 = 0.05;
+/// A change of less than this share of all the time that requests take is felt by nobody.
+const FELT: f64 = 0.01;
 /// Labels named in one list.
 const NAMED: usize = 8;
 
 struct Facts<'a> {
     pair: &'a Pair,
+    /// Groups are named by letters.
+    letters: bool,
+    /// Quantities that a sentence has used.
+    used: RefCell<BTreeSet<String>>,
 }
 
-/// The paragraph.
-pub(super) fn verdict(pair: &Pair) -> String {
-    let f = Facts { pair };
-    let groups = major(&pair.quantities, pair.kind == "bio");
+/// The paragraph; `letters`: groups are named by rwbs.
+pub(super) fn verdict(pair: &Pair, letters: bool) -> String {
+    let f = Facts {
+        pair,
+        letters,
+        used: RefCell::default(),
+    };
+    let groups = major(&pair.quantities, pair.kind == "bio", letters);
     let mut told: Vec<String> = Vec::new();
     told.extend(f.flushes());
     told.extend(f.issues(&groups));
@@ -30,15 +42,24 @@ pub(super) fn verdict(pair: &Pair) -> String {
         true => String::new(),
         false => format!("{}. ", upper(&told.join("; "))),
     };
-    if let [first, rest @ ..] = pair.moved.as_slice() {
-        let more = match rest.len() {
-            0 => String::new(),
-            n => format!(" ({n} more below)"),
-        };
-        out.push_str(&format!("What moved most surely: {}{more}. ", first.text));
-    }
+    out.push_str(&moved(pair));
+    out.push_str(&f.rest());
     out.push_str(&f.same(told.is_empty() && pair.moved.is_empty()));
     out.trim_end().to_string()
+}
+
+/// What moved, the surest of what is felt first.
+fn moved(pair: &Pair) -> String {
+    let felt = |m: &&super::report::Moved| m.share.is_none_or(|s| s.abs() >= FELT);
+    let more = match pair.moved.len() {
+        0 | 1 => String::new(),
+        n => format!(" ({} more below)", n - 1),
+    };
+    match (pair.moved.iter().find(felt), pair.moved.first()) {
+        (Some(m), _) => format!("What moved most surely: {}{more}. ", m.text),
+        (None, Some(m)) => format!("Moved, though little of the whole: {}{more}. ", m.text),
+        (None, None) => String::new(),
+    }
 }
 
 fn upper(s: &str) -> String {
@@ -71,16 +92,15 @@ fn amount(ratio: f64, less: &str, more: &str) -> String {
 }
 
 /// What letters are, in a word.
-fn noun(group: &str) -> String {
-    let word = match Rwbs::new(group.as_bytes()).op() {
+fn kind(group: &str) -> &'static str {
+    match Rwbs::new(group.as_bytes()).op() {
         Op::Flush => "device flushes",
         _ if Rwbs::new(group.as_bytes()).preflush() => "flushes and writes behind a flush",
         Op::Read => "reads",
         Op::Write => "writes",
         Op::Discard => "discards",
         _ => "requests",
-    };
-    format!("{word} ({group})")
+    }
 }
 
 impl Facts<'_> {
@@ -92,7 +112,45 @@ impl Facts<'_> {
             Some(r) => (r - 1.0).abs() >= MATTERS,
             None => true,
         };
-        (line.confirmed && big).then_some(row)
+        let real = line.confirmed && big;
+        if real {
+            self.used.borrow_mut().insert(path.to_string());
+        }
+        real.then_some(row)
+    }
+
+    /// What letters are, in a word.
+    fn noun(&self, group: &str) -> String {
+        let shown = shown(group);
+        match self.letters {
+            true => format!("{} ({shown})", kind(group)),
+            false => format!("requests of {shown}"),
+        }
+    }
+
+    /// Confirmed lines that no sentence has told, with their ratios.
+    fn rest(&self) -> String {
+        let used = self.used.borrow().clone();
+        let mut out = Vec::new();
+        for l in self
+            .pair
+            .table
+            .iter()
+            .filter(|l| !used.contains(&l.quantity))
+        {
+            if let Some(ratio) = self.real(&l.quantity).map(|r| r.ratio) {
+                out.push(match ratio {
+                    Some(r) => format!("{} ×{r:.2}", l.label),
+                    None => format!("{} (none in A)", l.label),
+                });
+            }
+        }
+        match out.is_empty() {
+            true => String::new(),
+            false => {
+                format!("Also real: {}. ", list(&out))
+            }
+        }
     }
 
     fn both(r: &Row) -> Option<(f64, f64)> {
@@ -138,7 +196,7 @@ impl Facts<'_> {
             let (a, b) = Self::both(row)?;
             Some(format!(
                 "{} are issued {} times instead of {}",
-                noun(g),
+                self.noun(g),
                 plain(b),
                 plain(a)
             ))
@@ -161,7 +219,7 @@ impl Facts<'_> {
                 let (a, b) = (human_bytes(a), human_bytes(b));
                 out.push(format!(
                     "{} are issued {b} at a time instead of {a}",
-                    noun(g)
+                    self.noun(g)
                 ));
             }
         }
@@ -206,7 +264,7 @@ impl Facts<'_> {
             let (a, b) = Self::both(row)?;
             Some(format!(
                 "{} take {} {words} instead of {}",
-                noun(g),
+                self.noun(g),
                 human_ns(b),
                 human_ns(a)
             ))
@@ -219,26 +277,41 @@ impl Facts<'_> {
         let lines = &self.pair.table;
         let rows = &self.pair.quantities;
         let row = |l: &super::report::Line| rows.get(l.row);
-        let tested = lines
-            .iter()
-            .filter(|l| row(l).is_some_and(|r| r.p.is_some()));
-        let same: Vec<&str> = tested
-            .clone()
-            .filter(|l| !l.confirmed)
-            .map(|l| l.label.as_str())
+        let label = |l: &super::report::Line| l.label.clone();
+        let tested = || {
+            lines
+                .iter()
+                .filter(|l| row(l).is_some_and(|r| r.p.is_some()))
+        };
+        let open = |l: &&super::report::Line| !l.confirmed;
+        let maybe = |l: &&super::report::Line| row(l).is_some_and(|r| r.differs == Some(true));
+        let perhaps: Vec<String> = tested().filter(open).filter(maybe).map(label).collect();
+        let same: Vec<String> = tested()
+            .filter(open)
+            .filter(|l| !maybe(l))
+            .map(label)
             .collect();
-        let unknown: Vec<&str> = lines
+        let unknown: Vec<String> = lines
             .iter()
             .filter(|l| row(l).is_some_and(|r| r.p.is_none()))
-            .map(|l| l.label.as_str())
+            .map(label)
             .collect();
-        let small = tested.filter(|l| l.confirmed && self.real(&l.quantity).is_none());
-        let small: Vec<&str> = small.map(|l| l.label.as_str()).collect();
+        let small = |l: &&super::report::Line| l.confirmed && self.real(&l.quantity).is_none();
+        let small: Vec<String> = tested().filter(small).map(label).collect();
+        let confirmed = lines.iter().any(|l| l.confirmed);
         let mut out = String::new();
-        if nothing && same.len() + small.len() > 0 && small.is_empty() {
-            out.push_str("No real difference. ");
+        if nothing
+            && !confirmed
+            && perhaps.is_empty()
+            && unknown.len() <= same.len()
+            && !same.is_empty()
+        {
+            out.push_str("No difference shown. ");
         } else if !same.is_empty() {
-            out.push_str(&format!("No real difference in {}. ", list(&same)));
+            out.push_str(&format!("No difference shown in {}. ", list(&same)));
+        }
+        if !perhaps.is_empty() {
+            out.push_str(&format!("Perhaps, or by chance: {}. ", list(&perhaps)));
         }
         if !small.is_empty() {
             out.push_str(&format!("Real but below 5 %: {}. ", list(&small)));
@@ -246,19 +319,19 @@ impl Facts<'_> {
         if !unknown.is_empty() {
             out.push_str(&format!("Not decidable: {}. ", list(&unknown)));
         }
-        if out.is_empty() && nothing {
+        if out.is_empty() && nothing && !confirmed {
             out.push_str("Nothing can be compared: see the reasons in why.");
         }
         out
     }
 }
 
-fn list(names: &[&str]) -> String {
+fn list<S: AsRef<str>>(names: &[S]) -> String {
     let shown = names
         .iter()
         .take(NAMED)
-        .copied()
-        .collect::<Vec<_>>()
+        .map(AsRef::as_ref)
+        .collect::<Vec<&str>>()
         .join(", ");
     match names.len().saturating_sub(NAMED) {
         0 => shown,

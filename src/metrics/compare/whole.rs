@@ -93,6 +93,12 @@ fn mean_span(runs: &[Run]) -> Option<f64> {
     all.map(|s| s.iter().sum::<f64>() / s.len().max(1) as f64)
 }
 
+/// Whether its groups are named by rwbs alone.
+fn by_letters(r: &Run) -> bool {
+    let mut groups = r.report.devices.iter().flat_map(|d| &d.groups);
+    groups.all(|g| g.by.keys().eq(["rwbs"]))
+}
+
 fn pair(a: &[Run], b: &[Run], m: Match) -> Pair {
     let (da, db) = (through(a, m.a), through(b, m.b));
     let (fa, fb) = (da.first().copied().flatten(), db.first().copied().flatten());
@@ -119,9 +125,10 @@ fn pair(a: &[Run], b: &[Run], m: Match) -> Pair {
     let spans = mean_span(a).zip(mean_span(b));
     out.mismatch = workload::mismatch(&da, &db, spans);
     out.quantities = rows(&da, &db);
-    out.table = table::table(&out.quantities, kind == "bio");
+    let letters = a.iter().chain(b).all(by_letters);
+    out.table = table::table(&out.quantities, kind == "bio", letters);
     out.moved = moved::moved(&da, &db);
-    out.verdict = verdict::verdict(&out);
+    out.verdict = verdict::verdict(&out, letters);
     out
 }
 
