@@ -33,6 +33,12 @@ pub(in crate::diagnose) static RULE: Rule = Rule {
             value: 0.8,
             reason: "a policy that decides otherwise than the trace in more than one of five cases is not the kernel's",
         },
+        Threshold {
+            name: "off",
+            value: 1.4,
+            reason: "merges of the policy to those of the trace, at most: the kernel's own policy merges about as often as \
+                     the kernel; more tells of plugs that end, or hold others' requests, as the trace does not show",
+        },
     ],
     judge,
 };
@@ -107,7 +113,7 @@ fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         confidence: confidence(f, &pattern),
         evidence: evidence(m, &pattern),
         doubt: DOUBT.to_string(),
-        r#try: tries(),
+        r#try: tries(&say::short(f, m.d.dev)),
         examples: shown.map(|s| s.example(&f.meta.comms)).collect(),
     })
 }
@@ -126,7 +132,8 @@ fn pattern(p: &Plugs, levels: &Levels) -> Option<Pattern> {
     let mut alike = (0..Policy::ALL.len()).filter(|k| of(*k));
     let first = alike.next()?;
     let agreement = levels.of(&RULE, "agreement");
-    (part(best, p.decided) >= agreement).then(|| Pattern {
+    let merges_alike = p.would[first] as f64 <= levels.of(&RULE, "off") * p.small_merged as f64;
+    (part(best, p.decided) >= agreement && merges_alike).then(|| Pattern {
         policy: Policy::ALL[first],
         agrees: best,
         alike: alike.map(|k| Policy::ALL[k]).collect(),
@@ -235,11 +242,11 @@ fn evidence(m: &Missed<'_>, pattern: &Pattern) -> Vec<Evidence> {
 const DOUBT: &str = "different cgroups, priorities or write hints also part bios that touch, and no trace shows them; but \
                      they would not follow the order of the plug as this does";
 
-fn tries() -> Vec<String> {
+fn tries(dev: &str) -> Vec<String> {
     vec![
         "blkan replay --plug oldest,newest-of-queue,tail-else-oldest TRACE".to_string(),
         "a kernel that looks at the newest request: up to 6.12, or 6.16 and the stable kernels with the same change"
             .to_string(),
-        "until then a scheduler that merges: echo mq-deadline > /sys/block/DEV/queue/scheduler".to_string(),
+        format!("until then a scheduler that merges: echo mq-deadline > /sys/block/{dev}/queue/scheduler"),
     ]
 }
