@@ -45,6 +45,12 @@ fn means(d: &Disk) -> (f64, f64) {
     (served, waiting)
 }
 
+/// Whether the ends of flush bios are in the trace; a few are open where it ends.
+pub(super) fn ends_told(d: &Disk, levels: &Levels) -> bool {
+    let lost = d.allocated.saturating_sub(d.over) as f64;
+    lost <= 4.0 + d.allocated as f64 * levels.of(&RULE, "lost")
+}
+
 fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     // Waiters are credited by completions: where those vanish nothing can be said.
     if facts.meta.fields.completions_may_vanish {
@@ -53,10 +59,8 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let view = View::new(facts, levels)?;
     let alone = |d: &&Disk| {
         let (served, waiting) = means(d);
-        let lost = d.allocated.saturating_sub(d.over) as f64;
-        // A few are open where the trace ends.
-        let told = lost <= 4.0 + d.allocated as f64 * levels.of(&RULE, "lost");
-        told && d.ended as f64 >= levels.of(&RULE, "flushes")
+        ends_told(d, levels)
+            && d.ended as f64 >= levels.of(&RULE, "flushes")
             && d.waiting_n > 0
             && d.served > 0
             && served <= levels.of(&RULE, "served")

@@ -152,10 +152,7 @@ fn few_of(view: &View<'_>, disk: &Disk, few: impl Fn(Done) -> bool) -> bool {
 fn named(view: &View<'_>, place: usize) -> BTreeMap<CommId, Vec<(u32, Done)>> {
     let mut all = view.seen.tasks.by_name(place);
     let worker = |comm: &CommId| served_task(&view.comm(*comm)?);
-    let workers: Vec<(CommId, u32)> = all
-        .keys()
-        .filter_map(|c| Some((*c, worker(c)?)))
-        .collect();
+    let workers: Vec<(CommId, u32)> = all.keys().filter_map(|c| Some((*c, worker(c)?))).collect();
     for (comm, pid) in workers {
         let has = |tasks: &[(u32, Done)]| tasks.iter().position(|t| t.0 == pid);
         let found = all
@@ -174,7 +171,9 @@ fn named(view: &View<'_>, place: usize) -> BTreeMap<CommId, Vec<(u32, Done)>> {
 
 fn claim(view: &View<'_>, g: &Group<'_>) -> String {
     let who = match (&g.name, view.facts.meta.fields.pid) {
-        (Some(name), true) if g.more => format!("{name} (more than {} tasks)", n(g.tasks as u64 - 1)),
+        (Some(name), true) if g.more => {
+            format!("{name} (more than {} tasks)", n(g.tasks as u64 - 1))
+        }
         (Some(name), true) => format!("{name} ({})", many(g.tasks as u64, "task")),
         (Some(name), false) => name.clone(),
         (None, _) => "The sender".to_string(),

@@ -32,7 +32,11 @@ fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     if !sure && !most_kinds(f) {
         return None;
     }
-    let least = if sure { 0.0 } else { levels.of(&RULE, "unsaid") };
+    let least = if sure {
+        0.0
+    } else {
+        levels.of(&RULE, "unsaid")
+    };
     let devices = say::devices(f);
     let whole = say::whole(f, &devices);
     let mut all: Vec<Missed<'_>> = devices

@@ -35,9 +35,10 @@ pub(in crate::diagnose) static RULE: Rule = Rule {
         },
         Threshold {
             name: "off",
-            value: 1.4,
-            reason: "merges of the policy to those of the trace, at most: the kernel's own policy merges about as often as \
-                     the kernel; more tells of plugs that end, or hold others' requests, as the trace does not show",
+            value: 0.2,
+            reason: "difference between the merges of the policy and those of the trace, to all that a search of the whole \
+                     plug would make, at most: the kernel's own policy merges about as often as the kernel; a larger one \
+                     tells of plugs that hold requests of several queues, or end as the trace does not show",
         },
     ],
     judge,
@@ -132,7 +133,8 @@ fn pattern(p: &Plugs, levels: &Levels) -> Option<Pattern> {
     let mut alike = (0..Policy::ALL.len()).filter(|k| of(*k));
     let first = alike.next()?;
     let agreement = levels.of(&RULE, "agreement");
-    let merges_alike = p.would[first] as f64 <= levels.of(&RULE, "off") * p.small_merged as f64;
+    let off = p.would[first].abs_diff(p.small_merged);
+    let merges_alike = part(off, p.would[Policy::Scan as usize]) <= levels.of(&RULE, "off");
     (part(best, p.decided) >= agreement && merges_alike).then(|| Pattern {
         policy: Policy::ALL[first],
         agrees: best,
