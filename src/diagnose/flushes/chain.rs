@@ -1,6 +1,7 @@
 //! The size of the problem: who asked, how many flush bios each layer made of it, what the disk was sent.
 
 use super::super::{Facts, Levels, Problem};
+use super::flushes_not_shared::ends_told;
 use super::probe::Disk;
 use super::seen::{View, many, n};
 use crate::event::{Action, DevId};
@@ -199,7 +200,8 @@ fn sharing(
     text: &mut String,
 ) {
     let timed = sum(disks, |d| d.waiting_n);
-    if timed > 0 {
+    let levels = Levels::default();
+    if timed > 0 && disks.iter().all(|d| ends_told(d, &levels)) {
         let waiting = sum(disks, |d| d.waiting_sum) as f64 / timed as f64;
         numbers.insert("waiting_per_flush", waiting);
     }

@@ -165,7 +165,7 @@ fn evidence(m: &Multiplied<'_>) -> Vec<Evidence> {
         let told: Vec<String> = lines
             .iter()
             .take(6)
-            .map(|(s, x)| format!("{} at sector {s}", n(*x)))
+            .map(|(s, x)| format!("{} at sector {}", n(*x), n(*s)))
             .collect();
         all.push(Evidence::said(
             "lines",

@@ -29,6 +29,12 @@ pub(super) static RULE: Rule = Rule {
             value: 20.0,
             reason: "device flushes completed: means of fewer say nothing",
         },
+        Threshold {
+            name: "lost",
+            value: 0.05,
+            reason: "flush bios whose end is not in the trace, at most: waiters are credited by their ends, so that with \
+                     more lost any flush seems to serve few",
+        },
     ],
     ends: true,
     judge,
@@ -40,6 +46,12 @@ fn means(d: &Disk) -> (f64, f64) {
     (served, waiting)
 }
 
+/// Whether the ends of flush bios are in the trace; a few are open where it ends.
+pub(super) fn ends_told(d: &Disk, levels: &Levels) -> bool {
+    let lost = d.allocated.saturating_sub(d.over) as f64;
+    lost <= 4.0 + d.allocated as f64 * levels.of(&RULE, "lost")
+}
+
 fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     // Waiters are credited by completions: where those vanish nothing can be said.
     if facts.meta.fields.completions_may_vanish {
@@ -48,7 +60,8 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let view = View::new(facts, levels)?;
     let alone = |d: &&Disk| {
         let (served, waiting) = means(d);
-        d.ended as f64 >= levels.of(&RULE, "flushes")
+        ends_told(d, levels)
+            && d.ended as f64 >= levels.of(&RULE, "flushes")
             && d.waiting_n > 0
             && d.served > 0
             && served <= levels.of(&RULE, "served")

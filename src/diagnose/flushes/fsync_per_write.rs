@@ -4,8 +4,9 @@ use super::super::rule::{Levels, Rule, Threshold};
 use super::super::{Evidence, Facts, Finding, Question};
 use super::probe::Disk;
 use super::seen::{View, many, n};
-use super::tasks::{Done, journal_thread, serving_thread, sum};
-use crate::event::CommId;
+use super::tasks::{Done, journal_thread, served_task, serving_thread, sum};
+use crate::event::{CommId, NO_PID};
+use std::collections::BTreeMap;
 
 /// fsync ends with an empty flush (block/blk-flush.c:blkdev_issue_flush); an O_DSYNC write is a FUA write, on a block
 /// device followed by an empty flush (block/fops.c, 6.12).
@@ -53,6 +54,10 @@ struct Group<'a> {
     tasks: usize,
     done: Done,
     asked: u64,
+    /// The tasks' data is written by others (writeback): the writes are all of the device.
+    by_others: bool,
+    /// There are more tasks than were told apart.
+    more: bool,
 }
 
 fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
@@ -97,22 +102,29 @@ fn of_disk<'a>(view: &View<'_>, levels: &Levels, place: usize, disk: &'a Disk) -
         (levels.of(&RULE, "fewest")..=levels.of(&RULE, "writes")).contains(&per)
     };
     let mut groups = Vec::new();
-    for (comm, tasks) in view.seen.tasks.by_name(place) {
-        let name = view.comm(comm);
+    for (comm, tasks) in named(view, place) {
+        let name = view.comm(comm).filter(|n| n != "(null)");
         let serves = |n: &str| journal_thread(n) || serving_thread(n);
         if name.as_deref().is_some_and(serves) {
             continue;
         }
         // Tasks of one name may write each other's data (a shared page cache): they are judged together first.
-        let of: Vec<(u32, Done)> = if few(sum(&tasks)) {
-            let asks = |t: &&(u32, Done)| t.1.asked(emulated) > 0;
+        let asks = |t: &&(u32, Done)| t.1.asked(emulated) > 0;
+        let all = sum(&tasks);
+        let others = Done {
+            writes: disk.writes - disk.commits,
+            ..all
+        };
+        let idle = levels.of(&RULE, "fewest") * all.asked(emulated) as f64;
+        let by_others = !few(all) && (all.writes as f64) < idle && few_of(view, disk, few);
+        let of: Vec<(u32, Done)> = if few(all) || by_others {
             tasks.iter().filter(asks).copied().collect()
         } else {
             let least = levels.of(&RULE, "task_flushes");
             let alone = |t: &&(u32, Done)| few(t.1) && t.1.asked(emulated) as f64 >= least;
             tasks.iter().filter(alone).copied().collect()
         };
-        let done = sum(&of);
+        let done = if by_others { others } else { sum(&of) };
         groups.push(Group {
             comm,
             disk,
@@ -120,14 +132,49 @@ fn of_disk<'a>(view: &View<'_>, levels: &Levels, place: usize, disk: &'a Disk) -
             tasks: of.len(),
             asked: done.asked(emulated),
             done,
+            by_others,
+            more: of.iter().any(|t| t.0 == NO_PID),
         });
     }
     groups.retain(|g| g.asked as f64 >= levels.of(&RULE, "task_flushes"));
     groups
 }
 
+/// Whether few writes of data are on the device for each flush asked of it.
+fn few_of(view: &View<'_>, disk: &Disk, few: impl Fn(Done) -> bool) -> bool {
+    few(Done {
+        writes: disk.writes - disk.commits,
+        flushes: view.steps(disk),
+        dsync: 0,
+    })
+}
+
+/// Name → tasks; workers of io_uring with the task for which they act.
+fn named(view: &View<'_>, place: usize) -> BTreeMap<CommId, Vec<(u32, Done)>> {
+    let mut all = view.seen.tasks.by_name(place);
+    let worker = |comm: &CommId| served_task(&view.comm(*comm)?);
+    let workers: Vec<(CommId, u32)> = all.keys().filter_map(|c| Some((*c, worker(c)?))).collect();
+    for (comm, pid) in workers {
+        let has = |tasks: &[(u32, Done)]| tasks.iter().position(|t| t.0 == pid);
+        let found = all
+            .iter()
+            .filter(|(c, _)| **c != comm)
+            .find_map(|(c, tasks)| Some((*c, has(tasks)?)));
+        let Some((owner, i)) = found else { continue };
+        let done = all.remove(&comm).map(|tasks| sum(&tasks));
+        let task = all.get_mut(&owner).and_then(|tasks| tasks.get_mut(i));
+        if let (Some(task), Some(done)) = (task, done) {
+            task.1.add(done);
+        }
+    }
+    all
+}
+
 fn claim(view: &View<'_>, g: &Group<'_>) -> String {
     let who = match (&g.name, view.facts.meta.fields.pid) {
+        (Some(name), true) if g.more => {
+            format!("{name} (more than {} tasks)", n(g.tasks as u64 - 1))
+        }
         (Some(name), true) => format!("{name} ({})", many(g.tasks as u64, "task")),
         (Some(name), false) => name.clone(),
         (None, _) => "The sender".to_string(),
@@ -138,6 +185,14 @@ fn claim(view: &View<'_>, g: &Group<'_>) -> String {
     } else {
         ""
     };
+    if g.by_others {
+        return format!(
+            "{who} asks {} for a flush and hardly writes; others (writeback) write data {} on {}: {per:.2} writes a flush.",
+            times(g.asked),
+            times(g.done.writes),
+            view.name(g.disk.dev),
+        );
+    }
     format!(
         "{who} asks {} for a flush and writes data {} on {}: {per:.2} writes a flush{how}.",
         times(g.asked),
@@ -229,7 +284,13 @@ fn flushes(x: u64) -> String {
 /// Without tasks only totals speak; without Q merged writes are not seen; an untraced device above may add flushes.
 fn confidence(view: &View<'_>, most: &Group<'_>) -> f64 {
     let f = &view.facts.meta.fields;
-    let tasks = if f.pid || f.comm { 0.95 } else { 0.5 };
+    let tasks = match most.name.is_some() && f.comm {
+        // Whose data others write is not in the trace.
+        true if most.by_others => 0.6,
+        true => 0.95,
+        // A journal's or an array's thread is known by its name alone.
+        false => 0.5,
+    };
     let unseen = if view.unseen_above(most.disk.dev).is_some() {
         0.75
     } else {

@@ -104,11 +104,12 @@ fn repeats<'a>(view: &View<'_>, disk: &'a Disk) -> Option<Repeats<'a>> {
     let completed = f
         .completed
         .filter(|_| !view.facts.meta.fields.completions_may_vanish);
-    // Where no R was recorded a repeated issue looks like another flush; then only the completions tell.
-    let again = if view.facts.tracker.coverage.has(Action::Requeue) {
-        disk.repeats
-    } else {
-        sent.saturating_sub(completed?)
+    // Where no R was recorded a repeated issue looks like another flush; then only the completions tell. A recorder of all
+    // actions that shows no R has seen none.
+    let again = match view.facts.tracker.coverage.has(Action::Requeue) {
+        true => disk.repeats,
+        false if view.facts.meta.fields.all_actions => return None,
+        false => sent.saturating_sub(completed?),
     };
     Some(Repeats {
         disk,

@@ -59,15 +59,20 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         id: RULE.id,
         question: RULE.question,
         claim: format!(
-            "{} of the journal or log on {name} ask for {} of the flush steps ({} of {}); tasks' own flushes are the rest.",
+            "{} of the journal or log on {name} {} for {} of the flush steps that tasks ask ({} of {}); other flushes are the rest.",
             many(d.commits, "commit"),
+            if d.commits == 1 { "asks" } else { "ask" },
             percent(share),
             n(total),
             n(asked)
         ),
         share,
         // Without the disk it is not known whether FUA costs flushes, which moves the share.
-        confidence: 0.9 * view.by_queue() * if view.bottom_seen(d) { 1.0 } else { 0.75 },
+        confidence: 0.9
+            * view.by_queue()
+            * if view.bottom_seen(d) { 1.0 } else { 0.75 }
+            // Steps that led to no device flush at all: the disk has no volatile cache, or most of the trace is missing.
+            * if view.flush(d.dev).and_then(|f| f.sent) == Some(0) { 0.5 } else { 1.0 },
         evidence: evidence(most, &name),
         doubt: "A journal commits when tasks call fsync as well as by itself: who called is not in the trace. Flush bios \
                 of tasks outnumbering the commits would speak against it; counted above."

@@ -17,6 +17,11 @@ const EDGES: usize = 1024;
 const LINES: usize = 64;
 /// Examples kept of a kind.
 const KEPT: usize = 4;
+/// Tasks of a device that wait for a flush at once.
+const WAITING: usize = 256;
+/// Device flushes that end while a task waits for one, at most: a waiter is served by the first or second of its hardware
+/// queue; more are those of other queues, or its end is lost.
+const PATIENCE: u64 = 64;
 /// Names of tasks with examples, a device.
 const NAMES: usize = 16;
 
@@ -48,8 +53,14 @@ pub(super) struct Disk {
     pub fua_dropped: u64,
     /// D of device flushes that were sent before.
     pub repeats: u64,
-    /// Flush bios allocated and not ended.
-    pub waiting: u64,
+    /// Requests of any kind were seen on it.
+    pub requests: bool,
+    /// Flush bios allocated and not ended; see [`Waiting`].
+    waiting: Waiting,
+    /// Flush bios that got a request.
+    pub allocated: u64,
+    /// Of these, ended.
+    pub over: u64,
     /// Σ of `waiting` when a device flush was first issued.
     pub waiting_sum: u64,
     /// How often that was.
@@ -67,6 +78,33 @@ pub(super) struct Disk {
     pub see_bounce: Vec<Sample>,
     last_write: Option<(u32, Sample)>,
     last_sent: Option<Sample>,
+}
+
+/// Who waits for a flush. A task that asks again has got its last one, whether or not its end is in the trace; and
+/// nobody waits for so many device flushes.
+#[derive(Default)]
+struct Waiting {
+    /// Task → device flushes that had ended when it asked.
+    by: FxHashMap<u32, u64>,
+}
+
+impl Waiting {
+    fn ask(&mut self, pid: u32, ended: u64) {
+        if self.by.len() < WAITING || self.by.contains_key(&pid) {
+            self.by.insert(pid, ended);
+        }
+    }
+
+    fn end(&mut self, pid: u32) {
+        self.by.remove(&pid);
+    }
+
+    fn count(&mut self, ended: u64) -> u64 {
+        if self.by.values().any(|at| ended - at > PATIENCE) {
+            self.by.retain(|_, at| ended - *at <= PATIENCE);
+        }
+        self.by.len() as u64
+    }
 }
 
 /// What one device sent to another.
@@ -133,6 +171,14 @@ impl Probe {
         };
         self.last_disk = i;
         Some(i)
+    }
+
+    /// A device that writes or asks for flushes.
+    fn known(&mut self, dev: DevId) -> Option<usize> {
+        if self.disks.get(self.last_disk).is_some_and(|d| d.dev == dev) {
+            return Some(self.last_disk);
+        }
+        self.by_dev.get(&dev).copied()
     }
 
     /// A write or flush is submitted: its Q, or its G on a device that shows no Q.
@@ -269,11 +315,12 @@ impl Sink for Probe {
             Action::Queue if ev.rwbs.op() == Op::Write => self.submitted(ev),
             Action::GetRq if ev.rwbs.op() == Op::Write => {
                 self.submitted(ev);
-                if ev.bytes == 0
-                    && ev.rwbs.preflush()
-                    && let Some(i) = self.disk(ev.dev)
-                {
-                    self.disks[i].waiting += 1;
+                let Some(i) = self.disk(ev.dev) else { return };
+                let d = &mut self.disks[i];
+                d.requests = true;
+                if ev.bytes == 0 && ev.rwbs.preflush() {
+                    d.allocated += 1;
+                    d.waiting.ask(ev.pid, d.ended);
                 }
             }
             Action::Remap => self.remapped(ev),
@@ -289,6 +336,11 @@ impl Sink for Probe {
     #[inline]
     fn issue(&mut self, r: &Request, ev: &BlockEvent) {
         match r.kind {
+            RequestKind::Io if !r.rwbs.fua() => {
+                if let Some(i) = self.known(r.dev) {
+                    self.disks[i].requests = true;
+                }
+            }
             RequestKind::Io if r.rwbs.fua() && r.g.is_some() && r.issues == 1 => {
                 let Some(i) = self.disk(r.dev) else { return };
                 let d = &mut self.disks[i];
@@ -303,7 +355,8 @@ impl Sink for Probe {
             RequestKind::DeviceFlush if r.issues == 1 => {
                 let Some(i) = self.disk(r.dev) else { return };
                 let d = &mut self.disks[i];
-                d.waiting_sum += d.waiting;
+                d.requests = true;
+                d.waiting_sum += d.waiting.count(d.ended);
                 d.waiting_n += 1;
             }
             _ => {}
@@ -316,7 +369,8 @@ impl Sink for Probe {
             RequestKind::EmptyFlush if r.g.is_some() => {
                 let Some(i) = self.disk(r.dev) else { return };
                 let d = &mut self.disks[i];
-                d.waiting = d.waiting.saturating_sub(1);
+                d.over += u64::from(r.outcome.done());
+                d.waiting.end(r.pid);
             }
             RequestKind::DeviceFlush => {
                 let Some(i) = self.disk(r.dev) else { return };

@@ -117,9 +117,12 @@ impl<'a> View<'a> {
         self.disk(dev).is_some_and(|d| d.q > 0)
     }
 
-    /// Requests are seen on it: it sends flushes of its own.
+    /// Requests are seen on it: it sends flushes of its own. A device that maps its bios to others and shows no request is
+    /// bio-based, also where no completion tells so.
     pub fn sends(&self, d: &Disk) -> bool {
-        self.device(d.dev).is_none_or(|x| x.kind != "bio")
+        let maps = |e: &Edge| e.from == d.dev && e.to != d.dev;
+        let stacked = d.q > 0 && !d.requests && self.seen.edges.iter().any(maps);
+        !stacked && self.device(d.dev).is_none_or(|x| x.kind != "bio")
     }
 
     /// Devices whose bios no traced device sent: here tasks ask.

@@ -1,11 +1,13 @@
 //! Which tasks write, and which ask for flushes.
 
-use crate::event::{BlockEvent, CommId};
+use crate::event::{BlockEvent, CommId, NO_PID};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
-/// Tasks that are counted apart; flushes of the rest are known by their device only.
+/// Tasks that are counted apart; the rest are counted by their names.
 const TASKS: usize = 16_384;
+/// Names of tasks that are not counted apart.
+const NAMES: usize = 1024;
 
 /// A task on a device. Sources without pids are grouped by name.
 type Key = (u32, u32, CommId);
@@ -27,7 +29,7 @@ impl Done {
         self.flushes + if emulated { self.dsync } else { 0 }
     }
 
-    fn add(&mut self, o: Done) {
+    pub fn add(&mut self, o: Done) {
         self.writes += o.writes;
         self.flushes += o.flushes;
         self.dsync += o.dsync;
@@ -48,10 +50,15 @@ impl Tasks {
         let key = (disk as u32, ev.pid, ev.comm);
         let same = self.done.get(self.last).is_some_and(|t| t.0 == key);
         if !same {
-            let found = self.index.get(&key).copied();
+            let mut key = key;
+            let mut found = self.index.get(&key).copied();
+            if found.is_none() && self.done.len() >= TASKS {
+                key.1 = NO_PID;
+                found = self.index.get(&key).copied();
+            }
             self.last = match found {
                 Some(i) => i,
-                None if self.done.len() >= TASKS => return None,
+                None if self.done.len() >= TASKS + NAMES => return None,
                 None => {
                     self.done.push((key, Done::default()));
                     self.index.insert(key, self.done.len() - 1);
@@ -108,7 +115,12 @@ pub(super) fn journal_thread(name: &str) -> bool {
     STARTS.iter().any(|s| name.starts_with(s))
 }
 
-/// Threads that carry out what others asked: kworkers, md's and dm-crypt's threads (drivers/md/md.c:md_register_thread,
+/// The task for which a worker of io_uring acts (io_uring/io-wq.c: `iou-wrk-` and the task's id, 6.12).
+pub(super) fn served_task(name: &str) -> Option<u32> {
+    name.strip_prefix("iou-wrk-")?.parse().ok()
+}
+
+/// Threads that carry out what others asked: kworkers, f2fs's flush thread (fs/f2fs/segment.c), md's and dm-crypt's threads (drivers/md/md.c:md_register_thread,
 /// drivers/md/dm-crypt.c). A flush of theirs is not theirs.
 pub(super) fn serving_thread(name: &str) -> bool {
     let md = name
@@ -117,4 +129,5 @@ pub(super) fn serving_thread(name: &str) -> bool {
     md || name.starts_with("kworker/")
         || name.starts_with("dmcrypt_write")
         || name.starts_with("ksoftirqd")
+        || name.starts_with("f2fs_flush-")
 }

@@ -199,9 +199,12 @@ fn many_writes_a_flush_or_a_thread_that_serves_others() {
 /// Four flush bios wait at all times; each device flush serves this many.
 fn waiting(n: usize, wait: usize, served: usize) -> Trace {
     let mut t = Trace::default();
-    let ask = |t: &mut Trace| {
-        t.ev("8,0 7 fio Q FWS 0 0");
-        t.ev("8,0 7 fio G FWS 0 0");
+    let mut asked = 0;
+    let mut ask = |t: &mut Trace| {
+        asked += 1;
+        let pid = 100 + asked % 40;
+        t.ev(format!("8,0 {pid} fio Q FWS 0 0"));
+        t.ev(format!("8,0 {pid} fio G FWS 0 0"));
     };
     (0..wait).for_each(|_| ask(&mut t));
     for _ in 0..n {
@@ -211,6 +214,61 @@ fn waiting(n: usize, wait: usize, served: usize) -> Trace {
         (0..served).for_each(|_| ask(&mut t));
     }
     t
+}
+
+#[test]
+fn lost_ends_are_no_waiters() {
+    // One task, of whose flush bios every third end is lost; and many tasks, of which each asks once.
+    for tasks in [1, 1000] {
+        let mut t = Trace::default();
+        for i in 0..90 {
+            let pid = 100 + i % tasks;
+            for x in ["Q FWS", "G FWS", "D FF", "C FF", "C WS"] {
+                if x != "C WS" || i % 3 > 0 {
+                    t.ev(format!("8,0 {pid} fio {x} 0 0"));
+                }
+            }
+        }
+        t.silent("flushes-not-shared");
+    }
+}
+
+#[test]
+fn a_worker_of_io_uring_flushes_for_its_task() {
+    let mut t = Trace::default();
+    for i in 0..30 {
+        t.write("8,0", 192, i * 80);
+        t.flush("8,0", 4000, "iou-wrk-192");
+    }
+    let f = t.finds("fsync-per-write");
+    assert!(
+        f.claim
+            .contains("fio (1 task) asks 30 times for a flush and writes data 30 times"),
+        "{}",
+        f.claim
+    );
+    assert!(f.confidence > 0.9);
+}
+
+#[test]
+fn data_that_others_write_counts_less_surely() {
+    let mut t = Trace::default();
+    for i in 0..30 {
+        t.write("8,0", 9, i * 80);
+        t.flush("8,0", 7, "postgres");
+    }
+    let t = Trace(t.0.replace(" 9 fio", " 9 kworker/u8:1"));
+    let f = t.finds("fsync-per-write");
+    assert!(f.claim.contains("hardly writes; others"), "{}", f.claim);
+    assert_eq!(f.confidence, 0.6);
+}
+
+#[test]
+fn a_dm_device_without_completions_is_no_disk() {
+    let t = dm(20, true, &[("8,0", 0), ("8,0", 4096)]);
+    let no_c: Vec<&str> = t.0.lines().filter(|l| !l.contains(" C ")).collect();
+    let f = Trace(no_c.join("\n")).finds("dm-flush-per-line");
+    assert_eq!(f.share, 0.5);
 }
 
 #[test]

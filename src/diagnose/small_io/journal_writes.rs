@@ -105,10 +105,10 @@ fn evidence(d: &OfDevice<'_>, n: u64) -> Vec<Evidence> {
         Evidence::number(
             "by_threads",
             (n - marked) as f64,
-            format!(
-                "{} more come from a journal's own thread",
-                count(n - marked)
-            ),
+            match n - marked {
+                1 => "1 more comes from a journal's own thread".to_string(),
+                more => format!("{} more come from a journal's own thread", count(more)),
+            },
         ),
     ]
 }

@@ -50,6 +50,7 @@ pub(super) struct Probe {
     sums: Sums,
     limits: Limits,
     piece: f64,
+    no_task: u64,
 }
 
 /// What it has seen at the end.
@@ -61,6 +62,8 @@ pub(super) struct Seen {
     small: f64,
     /// Shorter pieces of cut bios are small, bytes.
     piece: f64,
+    /// Q with data whose task is not told.
+    no_task: u64,
 }
 
 impl Probe {
@@ -70,6 +73,7 @@ impl Probe {
             tasks: (0..TASKS).map(|_| None).collect(),
             recent: Recent::new(),
             sums: Sums::default(),
+            no_task: 0,
             piece: levels.of(&split_by_limit::RULE, "piece_bytes"),
             limits: Limits {
                 small: levels.of(&small_at_source::RULE, "small_bytes"),
@@ -89,6 +93,7 @@ impl Probe {
             plugs,
             small: self.limits.small,
             piece: self.piece,
+            no_task: self.no_task,
         }
     }
 
@@ -127,6 +132,7 @@ fn place<'a>(tasks: &'a mut [Option<Box<Task>>], pid: u32, sums: &mut Sums) -> &
 impl Sink for Probe {
     fn event(&mut self, ev: &BlockEvent) {
         if ev.pid == NO_PID {
+            self.no_task += u64::from(ev.action == Action::Queue && with_data(ev));
             return;
         }
         match ev.action {

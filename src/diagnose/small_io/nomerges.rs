@@ -10,26 +10,40 @@ pub(in crate::diagnose) static RULE: Rule = Rule {
     id: "nomerges",
     question: Question::SmallIo,
     about: "bios that touch, and not one merge in the whole trace",
-    thresholds: &[Threshold {
-        name: "of_problem",
-        value: 0.05,
-        reason: "below, it is not why there is much small I/O",
-    }],
+    thresholds: &[
+        Threshold {
+            name: "of_problem",
+            value: 0.05,
+            reason: "below, it is not why there is much small I/O",
+        },
+        Threshold {
+            name: "unsaid",
+            value: 256.0,
+            reason: "bios that touch, where the recorder may not have asked for merges: with many kinds of events and so \
+                     many chances a merge would be seen; fewer say nothing",
+        },
+    ],
     ends: false,
     judge,
 };
 
 fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
+    let sure = f.meta.fields.all_actions || f.tracker.coverage.has(Action::BackMerge);
     // A recorder that did not ask for merges shows none.
-    if !f.meta.fields.all_actions && !f.tracker.coverage.has(Action::BackMerge) {
+    if !sure && !most_kinds(f) {
         return None;
     }
+    let least = if sure {
+        0.0
+    } else {
+        levels.of(&RULE, "unsaid")
+    };
     let devices = say::devices(f);
     let whole = say::whole(f, &devices);
     let mut all: Vec<Missed<'_>> = devices
         .iter()
         .filter_map(|d| missed(f, d, levels))
-        .filter(|m| never_merges(f, m))
+        .filter(|m| never_merges(f, m) && m.missed as f64 >= least)
         .collect();
     all.sort_by_key(|m| (std::cmp::Reverse(m.missed), m.d.dev));
     let share = part(all.iter().map(|m| m.missed).sum(), whole);
@@ -45,12 +59,23 @@ fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         question: RULE.question,
         claim: claim(f, m, told) + &say::others(f, &rest),
         share,
-        confidence: if told { 0.97 } else { 0.6 },
+        confidence: match (told, sure) {
+            (true, _) => 0.97,
+            (false, true) => 0.6,
+            (false, false) => 0.35,
+        },
         evidence: evidence(m, told),
         doubt: doubt(m, told),
         r#try: tries(f, m),
         examples: shown.map(|s| s.example(&f.meta.comms)).collect(),
     })
+}
+
+/// All other kinds of events around a merge are in the trace: its recorder likely took all (`-e 'block:*'`).
+fn most_kinds(f: &Facts<'_>) -> bool {
+    use Action::*;
+    let all = [Queue, GetRq, Plug, Unplug, Issue, Complete];
+    all.iter().all(|a| f.tracker.coverage.has(*a))
 }
 
 fn claim(f: &Facts<'_>, m: &Missed<'_>, told: bool) -> String {

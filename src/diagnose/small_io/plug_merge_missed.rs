@@ -33,6 +33,13 @@ pub(in crate::diagnose) static RULE: Rule = Rule {
             value: 0.8,
             reason: "a policy that decides otherwise than the trace in more than one of five cases is not the kernel's",
         },
+        Threshold {
+            name: "off",
+            value: 0.2,
+            reason: "difference between the merges of the policy and those of the trace, to all that a search of the whole \
+                     plug would make, at most: the kernel's own policy merges about as often as the kernel; a larger one \
+                     tells of plugs that hold requests of several queues, or end as the trace does not show",
+        },
     ],
     ends: false,
     judge,
@@ -108,7 +115,7 @@ fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         confidence: confidence(f, &pattern),
         evidence: evidence(m, &pattern),
         doubt: DOUBT.to_string(),
-        r#try: tries(),
+        r#try: tries(&say::short(f, m.d.dev)),
         examples: shown.map(|s| s.example(&f.meta.comms)).collect(),
     })
 }
@@ -127,7 +134,9 @@ fn pattern(p: &Plugs, levels: &Levels) -> Option<Pattern> {
     let mut alike = (0..Policy::ALL.len()).filter(|k| of(*k));
     let first = alike.next()?;
     let agreement = levels.of(&RULE, "agreement");
-    (part(best, p.decided) >= agreement).then(|| Pattern {
+    let off = p.would[first].abs_diff(p.small_merged);
+    let merges_alike = part(off, p.would[Policy::Scan as usize]) <= levels.of(&RULE, "off");
+    (part(best, p.decided) >= agreement && merges_alike).then(|| Pattern {
         policy: Policy::ALL[first],
         agrees: best,
         alike: alike.map(|k| Policy::ALL[k]).collect(),
@@ -236,11 +245,11 @@ fn evidence(m: &Missed<'_>, pattern: &Pattern) -> Vec<Evidence> {
 const DOUBT: &str = "different cgroups, priorities or write hints also part bios that touch, and no trace shows them; but \
                      they would not follow the order of the plug as this does";
 
-fn tries() -> Vec<String> {
+fn tries(dev: &str) -> Vec<String> {
     vec![
         "blkan replay --plug oldest,newest-of-queue,tail-else-oldest TRACE".to_string(),
         "a kernel that looks at the newest request: up to 6.12, or 6.16 and the stable kernels with the same change"
             .to_string(),
-        "until then a scheduler that merges: echo mq-deadline > /sys/block/DEV/queue/scheduler".to_string(),
+        format!("until then a scheduler that merges: echo mq-deadline > /sys/block/{dev}/queue/scheduler"),
     ]
 }

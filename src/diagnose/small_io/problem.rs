@@ -46,8 +46,11 @@ fn sentence(f: &Facts<'_>, d: &OfDevice<'_>, piece: f64) -> String {
     let limit = size(f.small_io.small as u64);
     if small == 0 && cut == 0 {
         return format!(
-            "No small I/O: none of the {} bios queued to {name} is smaller than {limit}, and no limit cuts them small.",
-            count(bios)
+            "No small I/O: {} queued to {name} is smaller than {limit}, and no limit cuts them small.",
+            match bios {
+                1 => "no bio (of one)".to_string(),
+                n => format!("none of the {} bios", count(n)),
+            }
         );
     }
     let mut text = format!(
@@ -187,7 +190,8 @@ fn without_bios(f: &Facts<'_>) -> Problem {
         _ if f.meta.fields.whole_requests => "the trace tells finished requests, not bios",
         (false, _) => "the trace has no queue events",
         (true, false) => "the trace does not tell which task acted",
-        (true, true) => "no bio with data was queued",
+        (true, true) if f.small_io.no_task > 0 => "the queue events do not tell the task",
+        (true, true) => "no read or write with data was queued",
     };
     let lost = "so the level at which I/O becomes small is not known";
     let mut best: Option<(u64, u64, &Device)> = None;

@@ -100,8 +100,8 @@ pub(super) fn whole(f: &Facts<'_>, devices: &[OfDevice<'_>]) -> u64 {
 /// `nvme0n1 (259,0)`.
 pub(super) fn device(f: &Facts<'_>, dev: DevId) -> String {
     match report(f, dev).and_then(|d| d.name.as_deref()) {
-        Some(name) => format!("{name} ({dev})"),
-        None => dev.to_string(),
+        Some(name) if name != dev.to_string() => format!("{name} ({dev})"),
+        _ => dev.to_string(),
     }
 }
 
@@ -158,6 +158,8 @@ pub(super) fn percent(n: u64, of: u64) -> String {
     let p = n as f64 * 100.0 / of as f64;
     match p {
         p if n == of || n == 0 => format!("{p:.0} %"),
+        p if p > 99.9 => format!("{:.2} %", p.min(99.99)),
+        p if p < 0.05 => format!("{:.2} %", p.max(0.01)),
         p if !(10.0..99.5).contains(&p) => format!("{p:.1} %"),
         p => format!("{p:.0} %"),
     }

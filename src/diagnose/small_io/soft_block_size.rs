@@ -31,6 +31,13 @@ pub(in crate::diagnose) static RULE: Rule = Rule {
                      size fills aligned pages by chance or in long runs only",
         },
         Threshold {
+            name: "beyond",
+            value: 0.5,
+            reason: "of the parts: where most pages go on where the one before ended in the same plug, a program that \
+                     submits a sequence of small blocks looks the same; then the capacity must tell, or that kworkers \
+                     send them, which write pages back and do no I/O of programs",
+        },
+        Threshold {
             name: "of_problem",
             value: 0.05,
             reason: "below, it is not why there is much small I/O",
@@ -46,6 +53,8 @@ struct Found<'a> {
     parts: u64,
     of_size: u64,
     capacity: Option<u64>,
+    /// Most pages are parts of longer runs.
+    runs: bool,
 }
 
 fn found<'a>(f: &Facts<'_>, d: &'a OfDevice<'a>, levels: &Levels) -> Option<Found<'a>> {
@@ -58,13 +67,23 @@ fn found<'a>(f: &Facts<'_>, d: &'a OfDevice<'a>, levels: &Levels) -> Option<Foun
     let partition = d.plugs.is_some_and(|p| p.of_partition * 2 > p.queued);
     let known = capacity.filter(|_| !partition);
     let agrees = known.is_none_or(|c| soft_block(f, d, c) == block);
-    (enough && agrees).then_some(Found {
+    let runs = part(d.sum(|t| t.beyond[k]), parts) > at("beyond");
+    let told = !runs || known.is_some() || written_back(f, d, k);
+    (enough && agrees && told).then_some(Found {
         d,
         block,
         parts,
         of_size,
         capacity: known,
+        runs,
     })
+}
+
+/// Most parts are sent by kworkers: writeback.
+fn written_back(f: &Facts<'_>, d: &OfDevice<'_>, k: usize) -> bool {
+    let by = d.by_task(|t| t.parts[k]);
+    let first = by.first().and_then(|(comm, _)| f.meta.comms.raw(*comm));
+    first.is_some_and(|name| name.starts_with(b"kworker/"))
 }
 
 /// fs/block_dev.c, block/bdev.c:set_init_blocksize (6.1, 6.12): the largest power of two that divides the capacity, between
@@ -138,7 +157,7 @@ fn claim(f: &Facts<'_>, x: &Found<'_>) -> String {
 
 fn confidence(f: &Facts<'_>, x: &Found<'_>) -> f64 {
     let plugs = f.tracker.coverage.has(crate::event::Action::Plug);
-    match (x.capacity.is_some(), plugs) {
+    match (x.capacity.is_some(), plugs && !x.runs) {
         (true, _) => 0.97,
         (false, true) => 0.85,
         (false, false) => 0.6,

@@ -62,6 +62,8 @@ pub(super) struct Tally {
     pub merged: u64,
     /// Parts of pages that equal bios fill, by 512, 1024, 2048 bytes.
     pub parts: [u64; 3],
+    /// Of the parts, those of pages that go on where the page before ended, in the same plug.
+    pub beyond: [u64; 3],
     /// Of all bios, those of these three sizes.
     pub of_size: [u64; 3],
     pub parts_shown: Samples,

@@ -10,6 +10,9 @@ use crate::units::Nanos;
 /// Sectors of a page. The page cache of x86 and of most arm64 systems works in pages of 4 KiB.
 const PAGE: u64 = 8;
 
+/// Bios of a task that may still be cut, one a device of a stack.
+const PENDING: usize = 8;
+
 /// Lengths that the probe compares with.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
@@ -53,6 +56,8 @@ struct Pending {
     /// Touched a request in the plug.
     touched: bool,
     cuts: u64,
+    /// Where the last cut was, first where the bio starts.
+    cut_at: u64,
     /// Piece lengths come from the requests, since the cut does not tell where.
     untold: bool,
     sample: Sample,
@@ -80,10 +85,13 @@ struct Remap {
 /// A task.
 pub(super) struct Task {
     pub pid: u32,
-    pending: Option<Pending>,
+    /// The newest bio, and those of devices above from which it came: these may be cut again. The newest is last.
+    pending: Vec<Pending>,
     remap: Option<Remap>,
     /// The parts of a page so far.
     parts: Vec<Pending>,
+    /// Where the last page that parts filled ended.
+    page: Option<(DevId, Op, u64)>,
     /// The plug as the trace shows it, and as it would be by each policy.
     real: Plug,
     by: [Plug; Policy::ALL.len()],
@@ -99,9 +107,10 @@ impl Task {
     pub fn new(pid: u32) -> Task {
         Task {
             pid,
-            pending: None,
+            pending: Vec::new(),
             remap: None,
             parts: Vec::new(),
+            page: None,
             real: Plug::default(),
             by: Default::default(),
             emptied: false,
@@ -128,7 +137,7 @@ impl Task {
         if std::mem::take(&mut self.emptied) {
             self.real.overflow();
         }
-        if let Some(p) = &self.pending {
+        if let Some(p) = self.pending.last() {
             sums.plugs(p.dev).plug_events += 1;
         }
     }
@@ -157,13 +166,17 @@ impl Task {
 
     /// Q with data.
     pub fn queue(&mut self, ev: &BlockEvent, recent: &Recent, sums: &mut Sums, l: &Limits) {
-        self.commit(sums);
-        self.settle();
         let remap = self
             .remap
             .take()
             .filter(|r| (r.dev, r.sector) == (ev.dev, ev.sector));
         let from_above = remap.is_some_and(|r| sums.has_bios(r.from));
+        if from_above {
+            self.commit_of(ev.dev, sums);
+        } else {
+            self.commit(sums);
+        }
+        self.settle();
         let d = sums.plugs(ev.dev);
         d.queued += 1;
         d.from_above += u64::from(from_above);
@@ -174,7 +187,7 @@ impl Task {
         let open = self.last_bio.is_some_and(|(d, end)| recent.waits(d, end));
         let follows = open && self.last.1 == self.epoch && gap <= l.page_gap;
         let class = self.class(ev, recent, follows, l);
-        self.pending = Some(Pending {
+        self.pending.push(Pending {
             dev: ev.dev,
             op: ev.rwbs.op(),
             sector: ev.sector,
@@ -189,6 +202,7 @@ impl Task {
             merged: false,
             touched: false,
             cuts: 0,
+            cut_at: ev.sector,
             untold: false,
             sample: Sample::event(ev),
         });
@@ -223,7 +237,8 @@ impl Task {
 
     /// X.
     pub fn split(&mut self, ev: &BlockEvent, sums: &mut Sums) {
-        let Some(p) = self.pending.as_mut().filter(|p| p.holds(ev.dev, ev.sector)) else {
+        let mut all = self.pending.iter_mut();
+        let Some(p) = all.find(|p| p.holds(ev.dev, ev.sector)) else {
             return;
         };
         p.cuts += 1;
@@ -231,10 +246,12 @@ impl Task {
             crate::event::NO_SECTOR => p.untold = true,
             rest if rest > ev.sector && rest < p.end() => {
                 sums.plugs(ev.dev).piece((rest - ev.sector) << 9);
+                p.cut_at = rest;
             }
-            // dm tells a cut after trimming: the front part is what lies before.
-            rest if rest > p.sector && rest < p.end() => {
-                sums.plugs(ev.dev).piece((rest - p.sector) << 9);
+            // dm tells a cut after trimming: the front part is what lies before, from the cut before.
+            rest if rest > p.cut_at && rest < p.end() => {
+                sums.plugs(ev.dev).piece((rest - p.cut_at) << 9);
+                p.cut_at = rest;
             }
             _ => {}
         }
@@ -242,13 +259,14 @@ impl Task {
 
     /// G, or M or F of the task's bio (or of a piece of it).
     pub fn resolve(&mut self, ev: &BlockEvent, merged: bool, sums: &mut Sums) {
-        let of_it = |p: &&mut Pending| {
+        let of_it = |p: &Pending| {
             let whole = p.sector == ev.sector && p.bytes == ev.bytes;
             p.holds(ev.dev, ev.sector) && (whole && !p.resolved || p.cuts > 0)
         };
-        let Some(mut p) = self.pending.as_mut().filter(of_it).copied() else {
+        let Some(i) = self.pending.iter().rposition(of_it) else {
             return;
         };
+        let mut p = self.pending[i];
         self.settle();
         let front = p.cuts > 0 && ev.end() < p.end();
         if p.untold && front {
@@ -264,7 +282,7 @@ impl Task {
         p.merged = merged;
         p.touched |= self.decide(&new, &p, sums);
         p.resolved = true;
-        self.pending = Some(p);
+        self.pending[i] = p;
         self.last = (ev.time, self.epoch);
     }
 
@@ -311,11 +329,28 @@ impl Task {
         self.release(sums);
     }
 
-    /// Puts the last bio into the sums, unless it may be part of a page.
+    /// Puts the bios into the sums, unless they may be parts of a page.
     fn commit(&mut self, sums: &mut Sums) {
-        let Some(p) = self.pending.take() else {
-            return;
-        };
+        for i in 0..self.pending.len() {
+            self.count(self.pending[i], sums);
+        }
+        self.pending.clear();
+    }
+
+    /// The same with the bio before on this device, and with the oldest sent from above where there are many.
+    fn commit_of(&mut self, dev: DevId, sums: &mut Sums) {
+        while let Some(i) = self.pending.iter().position(|p| p.dev == dev) {
+            let p = self.pending.remove(i);
+            self.count(p, sums);
+        }
+        if self.pending.len() >= PENDING {
+            let sent = self.pending.iter().position(|p| p.from_above);
+            let p = self.pending.remove(sent.unwrap_or(0));
+            self.count(p, sums);
+        }
+    }
+
+    fn count(&mut self, p: Pending, sums: &mut Sums) {
         if p.from_above {
             return self.release(sums);
         }
@@ -362,6 +397,11 @@ impl Task {
         if self.parts.len() as u64 * (p.bytes >> 9) == PAGE {
             let t = sums.tally(p.dev, p.comm);
             t.parts[k] += self.parts.len() as u64;
+            let first = self.parts.first().unwrap_or(&p);
+            if first.follows && self.page == Some((first.dev, first.op, first.sector)) {
+                t.beyond[k] += self.parts.len() as u64;
+            }
+            self.page = Some((p.dev, p.op, p.end()));
             t.parts_shown.keep(self.parts.iter().map(|p| p.sample));
             self.parts.clear();
         }

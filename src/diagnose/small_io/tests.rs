@@ -380,3 +380,74 @@ fn a_hostile_trace_is_summed() {
     assert!(seen.tallies.len() <= 4097, "{}", seen.tallies.len());
     assert!(seen.plugs.len() <= 1025, "{}", seen.plugs.len());
 }
+
+/// 40 plugs, each with a sequence of 16 blocks of 2 KiB.
+fn sequences(comm: &str) -> Script {
+    let mut s = Script::new();
+    s.task(77, comm);
+    for n in 0..40 {
+        let at = n * 8000;
+        for k in 0..16 {
+            s.bio("R", at + k * 4, 4, k > 0);
+            if k == 0 {
+                s.plug(Action::Plug);
+            }
+        }
+        s.plug(Action::Unplug);
+        s.done("R", at, 64);
+    }
+    s
+}
+
+#[test]
+fn a_sequence_of_small_blocks_is_no_block_size() {
+    assert!(!sequences("mydb").ids().contains(&"soft-block-size"));
+    let written_back = sequences("kworker/u8:1").finding("soft-block-size");
+    assert_eq!(written_back.confidence, 0.6);
+    let mut s = sequences("mydb");
+    s.capacity.insert(DEV, 2048 * 1001);
+    assert!(s.ids().contains(&"soft-block-size"));
+}
+
+/// Bios of a device above, cut into eight, each of which becomes a bio of the device below; `trimmed`: the cut tells where
+/// the rest starts as its own place too, as dm does.
+fn stack(trimmed: bool) -> Script {
+    let mut s = Script::new();
+    for k in 0..20 {
+        let at = k * 10_000;
+        s.dev = UPPER;
+        s.put(Action::Queue, "WS", at, 2048);
+        for from in (at..at + 2048).step_by(256) {
+            let rest = from + 256;
+            s.dev = UPPER;
+            if rest < at + 2048 {
+                let place = if trimmed { rest } else { from };
+                s.put(Action::Split, "WS", place, 0).aux = rest;
+            }
+            s.dev = DEV;
+            let a = s.put(Action::Remap, "WS", from, 256);
+            (a.aux, a.aux_dev) = (from, UPPER);
+            s.put(Action::Queue, "WS", from, 256);
+            s.put(Action::GetRq, "WS", from, 256);
+        }
+    }
+    s
+}
+
+#[test]
+fn cuts_of_a_device_above_are_its_own() {
+    for trimmed in [false, true] {
+        let f = stack(trimmed).finding("split-by-limit");
+        assert!(
+            f.claim.contains("20 bios")
+                && f.claim.contains("into 160 pieces, most of them 128 KiB"),
+            "{}",
+            f.claim
+        );
+        assert!(
+            f.evidence[1].text.starts_with("100 % of the pieces"),
+            "{f:?}"
+        );
+        assert_eq!(f.confidence, 0.95);
+    }
+}
