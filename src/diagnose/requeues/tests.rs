@@ -88,7 +88,7 @@ fn a_busy_device() {
     c.rq("R", (0, 8), 1, [0, 1, 2, 8, 20]);
     let e = c.explained();
     assert!(e.findings.is_empty());
-    assert!(e.questions[3].problem.contains("back 1 times"), "{e:?}");
+    assert!(e.questions[3].problem.contains("back once"), "{e:?}");
 }
 
 #[test]
