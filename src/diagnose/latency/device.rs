@@ -18,6 +18,10 @@ const PASSED: usize = 256;
 /// One missing end in so many requests, or more, makes the depth wrong: each counts from then on.
 const STUCK: u64 = 100;
 
+/// Fewer than one that waits at the end in so many that ended may be lost events: one lost issue counts as a wait up to the
+/// end of the trace.
+const FEW: u64 = 10;
+
 /// The longest of something, with the events that show them.
 #[derive(Debug, Default)]
 pub(super) struct Longest {
@@ -196,9 +200,10 @@ impl Device {
         }
     }
 
-    /// What had not ended waited longer than what ended took, and not for what the rule is about.
+    /// What had not ended is not few, and waited longer than what ended took, and not for what the rule is about.
     pub fn hidden(&self, own: fn(&Open) -> u64) -> bool {
-        self.open.ns().saturating_sub(own(&self.open)) > self.parts.sum.whole
+        let few = self.open.n().saturating_mul(FEW) < self.parts.n;
+        !few && self.open.ns().saturating_sub(own(&self.open)) > self.parts.sum.whole
     }
 
     /// Whether the number of requests issued and not completed can be trusted: hardly any end is missing.

@@ -31,6 +31,11 @@ impl Open {
         self.requests_ns = self.requests_ns.saturating_add(since(start, now));
     }
 
+    /// How many.
+    pub fn n(&self) -> u64 {
+        self.bios + self.requests
+    }
+
     /// All of it.
     pub fn ns(&self) -> u64 {
         self.bios_ns.saturating_add(self.requests_ns)

@@ -122,8 +122,8 @@ fn waiting(facts: &Facts<'_>, id: DevId, d: &Device) -> String {
     }
     let o = &d.open;
     let kinds = [
-        (o.bios, o.bios_ns, "bio", "had no request yet"),
-        (o.requests, o.requests_ns, "request", "had not been issued"),
+        (o.bios, o.bios_ns, "bio", "had no request (G)"),
+        (o.requests, o.requests_ns, "request", "had no issue (D)"),
     ];
     let kinds = kinds.into_iter().filter(|k| k.0 > 0);
     let kinds: Vec<String> = kinds

@@ -44,7 +44,8 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         Some(name) => format!("scheduler ({name})"),
         None => "scheduler or software queues".to_string(),
     };
-    let known = d.depth_known() && !facts.meta.fields.completions_may_vanish;
+    let known =
+        d.depth_known() && !d.hidden(Open::neither) && !facts.meta.fields.completions_may_vanish;
     let works = match known {
         true => " while the device works on others",
         false => "",
