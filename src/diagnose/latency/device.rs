@@ -1,11 +1,12 @@
 //! What is kept of one device.
 
 use super::intervals::Intervals;
+use super::open::Open;
 use super::parts::Parts;
 use super::waits::Waits;
 use crate::diagnose::Sample;
 use crate::event::{BlockEvent, Op};
-use crate::lifecycle::{Request, RequestKind};
+use crate::lifecycle::{Outcome, Request, RequestKind};
 use rustc_hash::FxHashMap;
 
 /// Ends of writes remembered in each of two generations.
@@ -13,6 +14,13 @@ const WRITES: usize = 2048;
 
 /// Requests followed that may have passed one flush.
 const PASSED: usize = 256;
+
+/// One missing end in so many requests, or more, makes the depth wrong: each counts from then on.
+const STUCK: u64 = 100;
+
+/// Fewer than one that waits at the end in so many that ended may be lost events: one lost issue counts as a wait up to the
+/// end of the trace.
+const FEW: u64 = 10;
 
 /// The longest of something, with the events that show them.
 #[derive(Debug, Default)]
@@ -32,6 +40,11 @@ impl Longest {
         self.top.push((ns, sample()));
         self.top.sort_by_key(|x| std::cmp::Reverse(x.0));
         self.top.truncate(EXAMPLES);
+    }
+
+    /// Of the longest; 0 without any.
+    pub fn most(&self) -> u64 {
+        self.top.first().map_or(0, |x| x.0)
     }
 
     /// The longest first.
@@ -94,6 +107,10 @@ impl Chains {
 pub(super) struct Device {
     /// Where the time of its data requests went.
     pub parts: Parts,
+    /// What had not ended.
+    pub open: Open,
+    /// Issued data requests whose end is surely missing: given up, or open at the end for longer than any that ended took.
+    pub stuck: u64,
     /// Waits for a request.
     pub waits: Waits,
     /// Contiguous writes.
@@ -183,14 +200,44 @@ impl Device {
         }
     }
 
-    /// A request that ended.
-    pub fn request(&mut self, r: &Request) {
+    /// What had not ended is not few, and waited longer than what ended took, and not for what the rule is about.
+    pub fn hidden(&self, own: fn(&Open) -> u64) -> bool {
+        let few = self.open.n().saturating_mul(FEW) < self.parts.n;
+        !few && self.open.ns().saturating_sub(own(&self.open)) > self.parts.sum.whole
+    }
+
+    /// Whether the number of requests issued and not completed can be trusted: hardly any end is missing.
+    pub fn depth_known(&self) -> bool {
+        self.stuck.saturating_mul(STUCK) <= self.parts.n + self.parts.bare
+    }
+
+    fn unended(&mut self, r: &Request, now: i64) {
+        let open = r.outcome == Outcome::Open;
+        match r.d.get() {
+            None if open && r.requeues == 0 => {
+                let start = r.i.get().or(r.g.get());
+                self.open.before_d(start, now);
+            }
+            Some(d) => {
+                let age = u64::try_from(now.saturating_sub(d.0)).unwrap_or(0);
+                let old = age > self.on_device.most();
+                self.stuck += u64::from(!open || old);
+            }
+            None => {}
+        }
+    }
+
+    /// A request that ended, or was given up, or had not ended at the end of the trace (`now`).
+    pub fn request(&mut self, r: &Request, now: i64) {
         if r.g.is_some() {
             self.waits.free();
         }
         match r.kind {
             RequestKind::DeviceFlush if r.issues > 0 => self.flush_end(r),
             RequestKind::Io if r.outcome.done() => self.data(r),
+            RequestKind::Io if matches!(r.outcome, Outcome::Open | Outcome::Lost) => {
+                self.unended(r, now);
+            }
             _ => {}
         }
     }

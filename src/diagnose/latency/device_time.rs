@@ -1,6 +1,7 @@
 //! The device itself takes most of the time.
 
 use super::device::Device;
+use super::open::Open;
 use super::{Facts, Levels, Rule, examples, found, label, percent, ratio, sysfs};
 use crate::diagnose::{Evidence, Finding, Question, Threshold};
 use crate::metrics::report::Depth;
@@ -39,12 +40,13 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         let most = waits.into_iter().max().unwrap_or(0);
         (most as f64 <= rival * s.d2c as f64).then_some(s.d2c)
     };
-    let found = found(facts, levels, &RULE, time)?;
+    let found = found(facts, levels, &RULE, Open::neither, time)?;
     let (id, d, ns) = found.first()?;
     let (n, sum) = (d.parts.n, &d.parts.sum);
     let mean = human_ns(ratio(ns, n));
     let depth = facts.stats.devices.iter().find(|s| s.dev == id);
     let depth = depth.and_then(|s| s.depth.as_ref());
+    let depth = depth.filter(|_| d.depth_known());
     let evidence = evidence(d, depth);
     let queued = depth.is_some_and(|d| d.mean >= 1.5);
     let name = sysfs(facts, id);
@@ -56,7 +58,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     };
     let doubt = match told {
         true if queued => "The device had several requests at once, so a part of this is its own queue: with fewer in flight each would take less.".to_string(),
-        true => "It would be no device time if requests waited before they were issued; the parts above say they hardly did.".to_string(),
+        true => format!("It would be no device time if requests waited as long before they were issued or for a flush of their own: all that comes before and after is {} of the time.", percent(1.0 - ratio(ns, sum.whole))),
         false => "This trace has no queue events for most requests: what they waited before the first event that is told is not in these shares.".to_string(),
     };
     Some(Finding {

@@ -1,10 +1,11 @@
 //! Data requests stand behind a device flush that the device runs alone.
 
 use super::device::Device;
-use super::{Facts, Levels, Rule, examples, found, label, percent, ratio};
+use super::open::Open;
+use super::{Facts, Levels, Rule, examples, found, label, many, percent, ratio};
 use crate::diagnose::{Evidence, Finding, Question, Threshold};
 use crate::event::DevId;
-use crate::units::{human_count, human_ns};
+use crate::units::human_ns;
 
 pub(super) static RULE: Rule = Rule {
     id: "flush-stall",
@@ -45,16 +46,16 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         let alone = ratio(d.passed, d.flushes) <= levels.of(&RULE, "passed");
         (enough && alone).then_some(d.parts.sum.flush)
     };
-    let found = found(facts, levels, &RULE, time)?;
+    let found = found(facts, levels, &RULE, Open::unissued, time)?;
     let (id, d, ns) = found.first()?;
     Some(Finding {
         id: RULE.id,
         question: RULE.question,
         claim: format!(
-            "Data requests on {} spend {} of their time behind {} device flushes, which the device runs alone{}.",
+            "Data requests on {} spend {} of their time behind {}, which the device runs alone{}.",
             label(facts, id),
             percent(ratio(ns, d.parts.sum.whole)),
-            human_count(d.flushes),
+            many(d.flushes, "device flush"),
             found.others(facts)
         ),
         share: found.share,
@@ -87,9 +88,9 @@ fn evidence(facts: &Facts<'_>, id: DevId, d: &Device) -> Vec<Evidence> {
             "passed",
             d.passed as f64,
             format!(
-                "{} data requests were issued and completed in the first half of the run of one of {} flushes",
-                human_count(d.passed),
-                human_count(d.flushes)
+                "data issued and completed in the first half of a flush's run: {}, in {}",
+                many(d.passed, "request"),
+                many(d.flushes, "flush")
             ),
         ),
     ];

@@ -5,6 +5,7 @@ mod device_time;
 mod flush_stall;
 mod intervals;
 mod nowait_retry;
+mod open;
 mod parts;
 mod plug_wait;
 mod problem;
@@ -24,9 +25,10 @@ pub(super) use problem::problem;
 use super::rule::{Levels, Rule};
 use super::{Example, Facts};
 use crate::event::{BlockEvent, DevId};
-use crate::lifecycle::{Bio, Request, Sink};
-use crate::units::Nanos;
+use crate::lifecycle::{Bio, BioFate, Request, Sink};
+use crate::units::{Nanos, human_count};
 use device::{Device, Longest};
+use open::Open;
 use retries::Retries;
 use rustc_hash::FxHashMap;
 use waits::Queue;
@@ -44,7 +46,7 @@ pub(super) static RULES: &[&Rule] = &[
 ];
 
 /// Devices followed; later ones are not.
-const DEVICES: usize = 512;
+const DEVICES: usize = 1024;
 
 /// What is followed while the trace runs.
 #[derive(Default)]
@@ -52,6 +54,10 @@ pub(super) struct Probe {
     devices: Vec<(DevId, Device)>,
     places: FxHashMap<DevId, usize>,
     last: usize,
+    /// There were more devices than are followed.
+    more: bool,
+    /// Time of the last event.
+    now: i64,
     queue: Queue,
     retries: Retries,
 }
@@ -60,6 +66,8 @@ pub(super) struct Probe {
 pub(super) struct Seen {
     /// Ascending.
     devices: Vec<(DevId, Device)>,
+    /// There were more.
+    more: bool,
     retries: Retries,
 }
 
@@ -72,6 +80,7 @@ impl Probe {
         self.devices.sort_by_key(|d| d.0);
         Seen {
             devices: self.devices,
+            more: self.more,
             retries: self.retries,
         }
     }
@@ -84,7 +93,10 @@ impl Probe {
         }
         self.last = match self.places.get(&dev) {
             Some(at) => *at,
-            None if self.devices.len() >= DEVICES => return None,
+            None if self.devices.len() >= DEVICES => {
+                self.more = true;
+                return None;
+            }
             None => {
                 self.places.insert(dev, self.devices.len());
                 self.devices.push((dev, Device::default()));
@@ -102,6 +114,7 @@ impl Probe {
 
 impl Sink for Probe {
     fn event(&mut self, ev: &BlockEvent) {
+        self.now = self.now.max(ev.time.0);
         let Some(at) = self.place(ev.dev) else {
             return;
         };
@@ -114,11 +127,18 @@ impl Sink for Probe {
     fn bio(&mut self, b: &Bio) {
         self.queue.ended(b);
         self.retries.bio(b);
+        if b.fate == BioFate::Open && b.bytes > 0 && b.request.is_none() {
+            let (now, waits) = (self.now, b.q.is_some() && !b.g.is_some() && !b.m.is_some());
+            if let (true, Some(d)) = (waits, self.device(b.dev)) {
+                d.open.before_g(b.q.get(), now);
+            }
+        }
     }
 
     fn request(&mut self, r: &Request) {
+        let now = self.now;
         if let Some(d) = self.device(r.dev) {
-            d.request(r);
+            d.request(r, now);
         }
     }
 
@@ -143,11 +163,13 @@ struct Found<'a> {
 }
 
 /// The devices where a cause's time is at least the rule's `share` of their data requests' time, of at least the rule's
-/// `requests`.
+/// `requests`. A device is left out where those that had not ended had waited longer in sum than what ended took, save for
+/// the rule's own kind of wait (`own`): what ended would speak for what did not.
 fn found<'a>(
     facts: &'a Facts<'_>,
     levels: &Levels,
     rule: &Rule,
+    own: fn(&Open) -> u64,
     time: impl Fn(DevId, &Device) -> Option<u64>,
 ) -> Option<Found<'a>> {
     let (share, requests) = (levels.of(rule, "share"), levels.of(rule, "requests"));
@@ -156,7 +178,7 @@ fn found<'a>(
     let total = total.fold(0, u64::saturating_add) as f64;
     let mut devices: Vec<_> = all
         .iter()
-        .filter(|(_, d)| d.parts.n as f64 >= requests)
+        .filter(|(_, d)| d.parts.n as f64 >= requests && !d.hidden(own))
         .filter_map(|(id, d)| Some((*id, d, time(*id, d)?)))
         .filter(|(_, d, ns)| *ns > 0 && *ns as f64 >= share * d.parts.sum.whole as f64)
         .collect();
@@ -216,6 +238,23 @@ pub(super) fn percent(share: f64) -> String {
         p if p >= 0.05 => format!("{p:.1} %"),
         p if p > 0.0 => "less than 0.1 %".to_string(),
         _ => "0 %".to_string(),
+    }
+}
+
+/// `once`, `7,113 times`.
+pub(super) fn times(n: u64) -> String {
+    match n {
+        1 => "once".to_string(),
+        n => format!("{} times", human_count(n)),
+    }
+}
+
+/// `1 issue`, `7 flushes`.
+pub(super) fn many(n: u64, what: &str) -> String {
+    match n {
+        1 => format!("1 {what}"),
+        n if what.ends_with('h') => format!("{} {what}es", human_count(n)),
+        n => format!("{} {what}s", human_count(n)),
     }
 }
 

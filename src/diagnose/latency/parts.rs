@@ -59,6 +59,8 @@ pub(super) struct Parts {
     pub n: u64,
     /// Of these, with a queue event.
     pub with_q: u64,
+    /// Of these, without one and with an allocation.
+    pub from_g: u64,
     /// Sums.
     pub sum: Times,
     /// Completed requests of which only issue and completion are known, and their D2C.
@@ -78,6 +80,7 @@ impl Parts {
         let t = times(r, d2c, flush, idle)?;
         self.n += 1;
         self.with_q += u64::from(r.q.is_some());
+        self.from_g += u64::from(!r.q.is_some() && r.g.is_some());
         self.sum.add(t);
         Some(t)
     }

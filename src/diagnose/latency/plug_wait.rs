@@ -1,6 +1,7 @@
 //! Requests stay in the plug of their task while more bios come.
 
 use super::device::Device;
+use super::open::Open;
 use super::{Facts, Levels, Rule, examples, found, label, percent, ratio};
 use crate::diagnose::{Evidence, Finding, Question, Threshold};
 use crate::units::{human_count, human_ns};
@@ -39,7 +40,9 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     if plugs == 0 || each < levels.of(&RULE, "bios_per_plug") {
         return None;
     }
-    let found = found(facts, levels, &RULE, |_, d: &Device| Some(d.parts.sum.plug))?;
+    let found = found(facts, levels, &RULE, Open::unissued, |_, d: &Device| {
+        Some(d.parts.sum.plug)
+    })?;
     let (id, d, ns) = found.first()?;
     let mean = human_ns(ratio(ns, d.parts.n));
     Some(Finding {

@@ -1,11 +1,12 @@
 //! How long data requests take, and the parts of that time in words.
 
 use super::device::Device;
+use super::open::Open;
 use super::parts::Times;
-use super::{label, percent, ratio};
+use super::{label, many, percent, ratio};
 use crate::diagnose::{Facts, Problem};
 use crate::event::{Action, DevId};
-use crate::units::{human_count, human_ns};
+use crate::units::human_ns;
 use std::collections::BTreeMap;
 
 /// Parts below this share of the time are not told: they would be half a per cent of it or less.
@@ -87,14 +88,18 @@ pub(in crate::diagnose) fn problem(facts: &Facts<'_>) -> Problem {
         .filter(|p| ratio(p.2, sum.whole) >= TOLD)
         .map(|p| format!("{} {}", percent(ratio(p.2, sum.whole)), p.1))
         .collect();
-    let from = match d.parts.with_q {
-        0 => "from the allocation of the request",
-        q if q < d.parts.n => "from submission, or the allocation of the request,",
-        _ => "from submission",
+    let p = &d.parts;
+    let from = match (p.with_q, p.from_g) {
+        (0, 0) => "from insert",
+        (0, g) if g == p.n => "from the allocation of the request",
+        (0, _) => "from the allocation of the request, or its insert,",
+        (q, _) if q == p.n => "from submission",
+        (q, g) if q + g == p.n => "from submission, or the allocation of the request,",
+        _ => "from submission, or what is first told of them,",
     };
     let mut text = format!(
-        "{} data requests on {} took {} each on average {from} to completion: {}.",
-        human_count(d.parts.n),
+        "{} on {} took {} each on average {from} to completion: {}.",
+        many(d.parts.n, "data request"),
         label(facts, *id),
         human_ns(ratio(sum.whole, d.parts.n)),
         parts.join(", ")
@@ -103,7 +108,35 @@ pub(in crate::diagnose) fn problem(facts: &Facts<'_>) -> Problem {
     if facts.meta.fields.completions_may_vanish {
         text.push_str(" This recorder drops completions: what else was in flight, and with it these parts before the issue, is an estimate.");
     }
+    text.push_str(&waiting(facts, *id, d));
+    if facts.latency.more {
+        text.push_str(" The trace has more devices than are followed here.");
+    }
     (text, numbers)
+}
+
+/// What had not ended, where it waited longer than all that did.
+fn waiting(facts: &Facts<'_>, id: DevId, d: &Device) -> String {
+    if !d.hidden(Open::neither) {
+        return String::new();
+    }
+    let o = &d.open;
+    let kinds = [
+        (o.bios, o.bios_ns, "bio", "had no request (G)"),
+        (o.requests, o.requests_ns, "request", "had no issue (D)"),
+    ];
+    let kinds = kinds.into_iter().filter(|k| k.0 > 0);
+    let kinds: Vec<String> = kinds
+        .map(|(n, ns, what, state)| {
+            let mean = human_ns(ratio(ns, n));
+            format!("{} {state} after {mean} on average", many(n, what))
+        })
+        .collect();
+    format!(
+        " These shares are of those that got through: when the trace ended, {} on {}, longer in sum than all that completed took.",
+        kinds.join(" and "),
+        label(facts, id)
+    )
 }
 
 fn others(facts: &Facts<'_>, by_time: &[&(DevId, Device)]) -> String {
@@ -114,9 +147,9 @@ fn others(facts: &Facts<'_>, by_time: &[&(DevId, Device)]) -> String {
         .map(|(id, d)| {
             let mean = human_ns(ratio(d.parts.sum.whole, d.parts.n));
             format!(
-                "{} {mean} ({} requests)",
+                "{} {mean} ({})",
                 label(facts, *id),
-                human_count(d.parts.n)
+                many(d.parts.n, "request")
             )
         })
         .collect();
@@ -133,8 +166,8 @@ fn nothing(seen: &[(DevId, Device)], facts: &Facts<'_>) -> String {
     let most = seen.iter().max_by_key(|d| d.1.parts.bare_ns);
     match most.filter(|d| d.1.parts.bare > 0) {
         Some((id, d)) => format!(
-            "{} data requests on {} took {} each on average from issue to completion; this trace does not tell what came before, so where their time went cannot be said.",
-            human_count(d.parts.bare),
+            "{} on {} took {} each on average from issue to completion; this trace does not tell what came before, so where their time went cannot be said.",
+            many(d.parts.bare, "data request"),
             label(facts, *id),
             human_ns(ratio(d.parts.bare_ns, d.parts.bare))
         ),

@@ -1,7 +1,10 @@
 //! Requests sit in the scheduler while the device works on others.
 
 use super::device::Device;
-use super::{Facts, Levels, Rule, examples, found, label, percent, ratio, sysfs, zone_wait};
+use super::open::Open;
+use super::{
+    Facts, Levels, Rule, examples, found, label, many, percent, ratio, sysfs, times, zone_wait,
+};
 use crate::diagnose::{Evidence, Finding, Question, Threshold};
 use crate::event::DevId;
 use crate::units::{human_count, human_ns};
@@ -31,7 +34,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         let locked = zone_wait::locked(facts, levels, id, d).unwrap_or(0);
         (d.inserts > 0).then(|| d.parts.sum.scheduler.saturating_sub(locked))
     };
-    let found = found(facts, levels, &RULE, time)?;
+    let found = found(facts, levels, &RULE, Open::unissued, time)?;
     let (id, d, ns) = found.first()?;
     let queue = facts.queue.get(&id);
     let scheduler = queue.and_then(|q| q.scheduler.as_deref());
@@ -42,20 +45,26 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         Some(name) => format!("scheduler ({name})"),
         None => "scheduler or software queues".to_string(),
     };
+    let known =
+        d.depth_known() && !d.hidden(Open::neither) && !facts.meta.fields.completions_may_vanish;
+    let works = match known {
+        true => " while the device works on others",
+        false => "",
+    };
     let name = sysfs(facts, id);
     Some(Finding {
         id: RULE.id,
         question: RULE.question,
         claim: format!(
-            "Requests on {} spend {} of their time in the {place}, inserted and not issued while the device works on others: {} each on average{}.",
+            "Requests on {} spend {} of their time in the {place}, inserted and not issued{works}: {} each on average{}.",
             label(facts, id),
             percent(ratio(ns, d.parts.sum.whole)),
             human_ns(ratio(ns, d.parts.n)),
             found.others(facts)
         ),
         share: found.share,
-        confidence: if facts.meta.fields.completions_may_vanish { 0.5 } else { 0.85 },
-        evidence: evidence(facts, id, d, ns),
+        confidence: if known { 0.85 } else { 0.5 },
+        evidence: evidence(facts, id, d, ns, known),
         doubt: "Time in which nothing was issued, and time behind a device flush, is not counted here. If the device were faster, this wait would shrink with it: it is a queue in front of the device, in a better or worse order.".to_string(),
         r#try: vec![
             format!("cat /sys/block/{name}/queue/scheduler; another one, or none, changes the order of this wait, not its sum"),
@@ -66,25 +75,25 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     })
 }
 
-fn evidence(facts: &Facts<'_>, id: DevId, d: &Device, ns: u64) -> Vec<Evidence> {
+fn evidence(facts: &Facts<'_>, id: DevId, d: &Device, ns: u64, known: bool) -> Vec<Evidence> {
+    let busy = match known {
+        true => ", with the device busy all that time",
+        false => "",
+    };
     let among = ratio(d.issued_among, d.issued);
     let mut evidence = vec![
         Evidence::number(
             "wait_mean_ns",
             ratio(ns, d.parts.n),
             format!(
-                "{} of insert to issue a request on average, with the device busy all that time",
+                "{} of insert to issue a request on average{busy}",
                 human_ns(ratio(ns, d.parts.n))
             ),
         ),
         Evidence::number(
             "inserts",
             d.inserts as f64,
-            format!(
-                "{} inserts (I) on {}",
-                human_count(d.inserts),
-                label(facts, id)
-            ),
+            format!("{} (I) on {}", many(d.inserts, "insert"), label(facts, id)),
         ),
         Evidence::number(
             "issued_among_share",
@@ -97,6 +106,7 @@ fn evidence(facts: &Facts<'_>, id: DevId, d: &Device, ns: u64) -> Vec<Evidence> 
     ];
     if let Some(s) = facts.stats.devices.iter().find(|s| s.dev == id)
         && let Some(depth) = &s.depth
+        && d.depth_known()
     {
         evidence.push(Evidence::number(
             "depth_max",
@@ -108,7 +118,7 @@ fn evidence(facts: &Facts<'_>, id: DevId, d: &Device, ns: u64) -> Vec<Evidence> 
         ));
     }
     if d.requeues > 0 {
-        evidence.push(Evidence::number("requeues", d.requeues as f64, format!("the driver took requests back {} times meanwhile, which holds up those behind (blkan explain --why requeues)", human_count(d.requeues))));
+        evidence.push(Evidence::number("requeues", d.requeues as f64, format!("the driver took requests back {} meanwhile, which holds up those behind (blkan explain --why requeues)", times(d.requeues))));
     }
     evidence.extend(like_a_zone_lock(d));
     evidence

@@ -1,6 +1,7 @@
 //! Bios wait for a request since all are given out.
 
 use super::device::Device;
+use super::open::Open;
 use super::{Facts, Levels, Rule, examples, found, label, of_completed, percent, ratio, sysfs};
 use crate::diagnose::{Evidence, Finding, Question, Threshold};
 use crate::units::{human_count, human_ns};
@@ -61,7 +62,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         return None; // How many requests are given out is not known.
     }
     let time = |_, d: &Device| Some(of_completed(d, limit(levels, d)?.2));
-    let found = found(facts, levels, &RULE, time)?;
+    let found = found(facts, levels, &RULE, Open::without_request, time)?;
     let (id, d, ns) = found.first()?;
     let (level, times, full) = limit(levels, d)?;
     let waits = &d.waits;

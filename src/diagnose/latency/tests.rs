@@ -266,3 +266,22 @@ fn what_is_missing_is_said() {
     assert!(said.contains("does not tell what came before"), "{said}");
     assert!(e.findings.iter().all(|f| f.question != Question::Latency));
 }
+
+#[test]
+fn what_still_waits_can_outweigh_what_ended() {
+    let with = |waiting: i64| {
+        let mut c = rounds(|c, t, s| c.rq("R", (s, 8), 1, [t, t + 1, t + 2, t + 3, t + 103]));
+        for k in 0..waiting {
+            let at = (1_000_000 + 16 * k as u64, 8);
+            c.at(10, "Q R", at, 5)
+                .at(11, "G R", at, 5)
+                .at(12, "I R", at, 5);
+        }
+        c
+    };
+    assert!(with(0).finding("device-time").is_some());
+    let e = with(40).explained();
+    assert!(e.findings.iter().all(|f| f.id != "device-time"), "{e:?}");
+    let said = &e.questions[2].problem;
+    assert!(said.contains("40 requests had no issue"), "{said}");
+}

@@ -1,6 +1,7 @@
 //! Writeback throttling holds writes back while requests are free.
 
 use super::device::Device;
+use super::open::Open;
 use super::{Facts, Levels, Rule, examples, found, label, of_completed, percent, ratio, sysfs};
 use crate::diagnose::{Evidence, Finding, Question, Threshold};
 use crate::event::DevId;
@@ -92,7 +93,7 @@ fn sign(facts: &Facts<'_>, levels: &Levels, id: DevId, d: &Device) -> Option<(f6
     }
     three_quarters(peak).then(|| {
         let depth = peak / 3 * 4;
-        (0.7, format!("{peak} is three quarters of {depth}, the most that throttling allows on a queue {depth} deep"))
+        (0.3, format!("{peak} is three quarters of {depth}, the most that throttling allows on a queue {depth} deep; {peak} writers at once look the same, and neither reads nor attributes of the queue (--queue) tell"))
     })
 }
 
@@ -104,7 +105,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         sign(facts, levels, id, d)?;
         Some(of_completed(d, d.waits.writes.ns))
     };
-    let found = found(facts, levels, &RULE, time)?;
+    let found = found(facts, levels, &RULE, Open::without_request, time)?;
     let (id, d, ns) = found.first()?;
     let (confidence, why) = sign(facts, levels, id, d)?;
     let w = &d.waits;

@@ -2,6 +2,7 @@
 //! write locking, up to 6.9).
 
 use super::device::Device;
+use super::open::Open;
 use super::{Facts, Levels, Rule, examples, found, label, of_completed, percent, ratio, sysfs};
 use crate::diagnose::{Evidence, Finding, Question, Threshold};
 use crate::event::DevId;
@@ -78,7 +79,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         let above = plugged(facts, levels, id, d);
         above.or_else(|| locked(facts, levels, id, d))
     };
-    let found = found(facts, levels, &RULE, time)?;
+    let found = found(facts, levels, &RULE, Open::ns, time)?;
     let (id, d, ns) = found.first()?;
     let above = plugged(facts, levels, id, d).is_some();
     let known = zoned(facts, id) == Some(true);
@@ -103,7 +104,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         },
         evidence: evidence(facts, id, d, above),
         doubt: match above {
-            true => "Nothing but the zone write plug gives a bio its request in another task. It would not be the one-at-a-time rule if writes that follow each other were in flight together.".to_string(),
+            true => "The zone write plug gives a bio its request in another task (a kernel worker); little else does between the Q and the G of one device. It would not be the one-at-a-time rule if writes that follow each other were in flight together.".to_string(),
             false => "No event names the lock. It would not be one if writes that follow each other were in flight together; a device of depth one looks the same, so others in flight were asked for.".to_string(),
         },
         r#try: tries(&sysfs(facts, id)),

@@ -2,7 +2,7 @@
 
 use super::device::Device;
 use super::most;
-use crate::diagnose::latency::{label, percent};
+use crate::diagnose::latency::{label, many, percent};
 use crate::diagnose::{Evidence, Facts, Finding, Levels, Question, Rule, Threshold};
 use crate::event::DevId;
 use crate::units::human_count;
@@ -101,8 +101,8 @@ fn evidence(d: &Device, bounced: bool) -> Vec<Evidence> {
             "accepted",
             d.accepted as f64,
             format!(
-                "{} data requests were issued and completed in the first half of a flush's run",
-                count(d.accepted)
+                "data issued and completed in the first half of a flush's run: {}",
+                many(d.accepted, "request")
             ),
         ),
     ];
@@ -120,7 +120,7 @@ fn evidence(d: &Device, bounced: bool) -> Vec<Evidence> {
         out.push(Evidence::number(
             "flushes",
             d.flushes as f64,
-            format!("none of {} flushes was itself sent back", count(d.flushes)),
+            format!("of {} none was itself sent back", many(d.flushes, "flush")),
         ));
     }
     out

@@ -2,7 +2,7 @@
 
 use super::device::Device;
 use super::most;
-use crate::diagnose::latency::{label, percent, sysfs};
+use crate::diagnose::latency::{label, many, percent, sysfs, times};
 use crate::diagnose::{Evidence, Facts, Finding, Levels, Question, Rule, Threshold};
 use crate::units::human_count;
 
@@ -35,6 +35,10 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     };
     let (id, d, part, others) = most(&facts.requeues, least, part)?;
     let count = |n: u64| human_count(n);
+    let did = match d.exclusion() {
+        0 => "none".to_string(),
+        n => percent(n as f64 / d.requeues.max(1) as f64),
+    };
     let name = sysfs(facts, id);
     let also: Vec<String> = others.iter().map(|id| label(facts, *id)).collect();
     let also = match also.is_empty() {
@@ -45,14 +49,14 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         id: RULE.id,
         question: RULE.question,
         claim: format!(
-            "{} turned data requests away {} times with no flush at work: the device or its host was busy{also}.",
+            "{} turned data requests away {} with no flush at work: the device or its host was busy{also}.",
             label(facts, id),
-            count(d.data_alone)
+            times(d.data_alone)
         ),
         share: part.min(1.0),
         confidence: if part >= 0.8 { 0.9 } else { 0.7 },
         evidence: evidence(d),
-        doubt: format!("It would be exclusion by flushes if they fell together with one: {} of {} did.", percent(d.exclusion() as f64 / d.requeues.max(1) as f64), count(d.requeues)),
+        doubt: format!("It would be exclusion by flushes if they fell together with one: {did} of {} did.", count(d.requeues)),
         r#try: vec![
             format!("a lower queue depth (/sys/block/{name}/device/queue_depth): what the device cannot hold comes back"),
             "look for QUEUE FULL or BUSY in the kernel log, and for other users of the same host or target".to_string(),
@@ -78,9 +82,9 @@ fn evidence(d: &Device) -> Vec<Evidence> {
             "hit",
             d.hit as f64,
             format!(
-                "{} requests were taken back, one of them {} times",
-                count(d.hit),
-                d.most
+                "{} taken back, at most {} each",
+                many(d.hit, "request"),
+                times(u64::from(d.most))
             ),
         ),
         Evidence::number(

@@ -25,13 +25,15 @@ pub(super) static RULES: &[&Rule] = &[
 ];
 
 /// Devices followed; later ones are not.
-const DEVICES: usize = 512;
+const DEVICES: usize = 1024;
 
 /// What is followed while the trace runs.
 pub(super) struct Probe {
     devices: Vec<(DevId, Device)>,
     places: FxHashMap<DevId, usize>,
     last: usize,
+    /// There were more devices than are followed.
+    more: bool,
     /// From how many times in a row on it is a storm.
     run: f64,
 }
@@ -40,6 +42,8 @@ pub(super) struct Probe {
 pub(super) struct Seen {
     /// Ascending.
     devices: Vec<(DevId, Device)>,
+    /// There were more.
+    more: bool,
 }
 
 impl Probe {
@@ -48,6 +52,7 @@ impl Probe {
             devices: Vec::new(),
             places: FxHashMap::default(),
             last: 0,
+            more: false,
             run: levels.of(&requeue_storm::RULE, "run"),
         }
     }
@@ -56,6 +61,7 @@ impl Probe {
         self.devices.sort_by_key(|d| d.0);
         Seen {
             devices: self.devices,
+            more: self.more,
         }
     }
 
@@ -64,7 +70,10 @@ impl Probe {
         if self.devices.get(self.last).is_none_or(|d| d.0 != dev) {
             self.last = match self.places.get(&dev) {
                 Some(at) => *at,
-                None if self.devices.len() >= DEVICES => return None,
+                None if self.devices.len() >= DEVICES => {
+                    self.more = true;
+                    return None;
+                }
                 None => {
                     self.places.insert(dev, self.devices.len());
                     self.devices.push((dev, Device::new(self.run)));
@@ -108,14 +117,14 @@ impl Sink for Probe {
 }
 
 /// The device with most of these requeues, and their part of all requeues of the trace: of the devices with at least
-/// `least` requeues.
+/// `least` requeues. Where no request is seen to complete nothing is known of what was with it: such a device is left out.
 fn most(
     seen: &Seen,
     least: f64,
     part: impl Fn(&Device) -> Option<u64>,
 ) -> Option<(DevId, &Device, f64, Vec<DevId>)> {
     let all: u64 = seen.devices.iter().map(|d| d.1.requeues).sum();
-    let of = |d: &Device| part(d).filter(|n| *n > 0 && d.requeues as f64 >= least);
+    let of = |d: &Device| part(d).filter(|n| *n > 0 && d.ended > 0 && d.requeues as f64 >= least);
     let mut with: Vec<(u64, DevId, &Device)> = seen
         .devices
         .iter()

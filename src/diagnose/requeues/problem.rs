@@ -1,7 +1,7 @@
 //! How many requests were taken back.
 
 use super::device::Device;
-use crate::diagnose::latency::label;
+use crate::diagnose::latency::{label, many, times};
 use crate::diagnose::{Facts, Problem};
 use crate::event::{Action, DevId};
 use crate::units::human_count;
@@ -32,8 +32,8 @@ pub(in crate::diagnose) fn problem(facts: &Facts<'_>) -> Problem {
     numbers.insert("requeues_per_issue", requeues as f64 / issues as f64);
     if requeues == 0 {
         let text = format!(
-            "No request was taken back: {} issues, no requeue (R).",
-            human_count(issues)
+            "No request was taken back: {}, no requeue (R).",
+            many(issues, "issue")
         );
         return (text, numbers);
     }
@@ -49,6 +49,12 @@ pub(in crate::diagnose) fn problem(facts: &Facts<'_>) -> Problem {
     if more > 0 {
         text.push_str(&format!(" {more} more devices took requests back."));
     }
+    if by.iter().all(|d| d.1.ended == 0) {
+        text.push_str(" No request is seen to complete in this trace (C): what was with the device when it took one back, and so why, cannot be said.");
+    }
+    if facts.requeues.more {
+        text.push_str(" The trace has more devices than are followed here.");
+    }
     (text, numbers)
 }
 
@@ -60,14 +66,25 @@ fn sentence(facts: &Facts<'_>, id: DevId, d: &Device) -> String {
         .take(LETTERS)
         .map(|(rwbs, n)| format!("{} {rwbs}", human_count(**n)))
         .collect();
+    let each = d.requeues as f64 / d.issues.max(1) as f64;
+    let each = match each {
+        e if e >= 0.0005 => format!(", {e:.3} an issue"),
+        _ => String::new(),
+    };
+    let hit = match (d.hit, d.most) {
+        (0, _) => String::new(),
+        (1, most) => format!("; 1 request was hit, {}", times(u64::from(most))),
+        (n, 1) => format!("; {} requests were hit, each once", human_count(n)),
+        (n, most) => {
+            let most = times(u64::from(most));
+            format!("; {} requests were hit, one of them {most}", human_count(n))
+        }
+    };
     format!(
-        "The driver of {} took requests back {} times (R: {}) in {} issues (D), {:.3} an issue; {} requests were hit, one of them {} times.",
+        "The driver of {} took requests back {} (R: {}) in {} (D){each}{hit}.",
         label(facts, id),
-        human_count(d.requeues),
+        times(d.requeues),
         letters.join(", "),
-        human_count(d.issues),
-        d.requeues as f64 / d.issues.max(1) as f64,
-        human_count(d.hit),
-        d.most
+        many(d.issues, "issue"),
     )
 }

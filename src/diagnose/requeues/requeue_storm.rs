@@ -2,7 +2,7 @@
 
 use super::device::Device;
 use super::most;
-use crate::diagnose::latency::{label, percent};
+use crate::diagnose::latency::{label, percent, times};
 use crate::diagnose::{Evidence, Facts, Finding, Levels, Question, Rule, Threshold};
 use crate::units::human_count;
 
@@ -51,7 +51,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         confidence: if facts.meta.fields.completions_may_vanish { 0.4 } else { 0.8 },
         evidence: vec![
             Evidence::number("stormy", d.stormy as f64, format!("{} requeues at least {run:.0} in a row for one request", count(d.stormy))),
-            Evidence::number("most", f64::from(d.most), format!("one request was taken back {} times in all", d.most)),
+            Evidence::number("most", f64::from(d.most), format!("one request was taken back {} in all", times(u64::from(d.most)))),
             Evidence::number("requeues_per_completion", each, format!("{each:.2} requeues a completed request over the whole trace")),
         ],
         doubt: "About one requeue a completion is the normal price of a full device, not a storm; rows that a completion interrupts are not counted.".to_string(),
