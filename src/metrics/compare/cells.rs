@@ -19,8 +19,10 @@ pub(super) enum G {
     Requeues,
     IssuesOfCompleted,
     CompletedIssued,
+    /// Requests that start or end by the order of others: device flushes, what waits for them, passthrough commands.
+    ByOrder,
 }
-const GROUP_COUNTS: usize = 10;
+const GROUP_COUNTS: usize = 11;
 /// Sizes at Q and D, spans of requests, spans of bios.
 const GROUP_HISTS: usize = 2 + 9 + 8;
 

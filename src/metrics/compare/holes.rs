@@ -6,10 +6,10 @@
 //! ([`crate::lifecycle`]), and after one lost event every later pair may be off by one. Depth never comes right
 //! again, and counts of one kind of event no longer belong to those of another.
 
-use super::cells::Block;
+use super::cells::{Block, G};
 use super::timeline::{PIECES, Timeline, pieces};
-use crate::metrics::report::Device;
-use std::collections::BTreeSet;
+use crate::metrics::report::{Device, Group};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Stretches of time with cut requests, past the first quarter of the trace, that make holes: what was in flight when
 /// the recording began has ended long before.
@@ -32,8 +32,14 @@ pub(super) struct Holes {
 }
 
 impl Holes {
-    /// Of a device at `place` in the blocks.
-    pub fn of(blocks: &Timeline<Block>, place: usize, d: &Device) -> Holes {
+    /// Of a device at `place` in the blocks; `off`: its account of flushes does not close ([`super::flushes`]).
+    pub fn of(
+        blocks: &Timeline<Block>,
+        place: usize,
+        d: &Device,
+        groups: &BTreeMap<String, usize>,
+        off: Option<u64>,
+    ) -> Holes {
         let cells: Vec<(u64, u64)> = blocks
             .blocks()
             .iter()
@@ -41,19 +47,25 @@ impl Holes {
             .collect();
         let later = pieces(&cells).skip(PIECES / 4);
         let stretches = later.filter(|c| c.iter().any(|c| c.0 > 0)).count();
-        if stretches < STRETCHES {
+        let holed = stretches >= STRETCHES;
+        if !holed && off.is_none() {
             return Holes::default();
         }
         let cut: u64 = cells.iter().map(|c| c.0).sum();
         let all: u64 = cells.iter().map(|c| c.0 + c.1).sum();
-        let told = format!(
-            "events are missing in the middle of this trace ({cut} of {all} requests have no start or no end)"
-        );
-        let many = cut as f64 > CUT * all as f64;
+        let told = match off {
+            Some(n) if !holed => {
+                format!("a device flush never ended while {n} others did, so that an event is missing")
+            }
+            _ => format!(
+                "events are missing in the middle of this trace ({cut} of {all} requests have no start or no end)"
+            ),
+        };
+        let many = holed && cut as f64 > CUT * all as f64;
         Holes {
             order: Some(format!("{told}: pairs found by their order may be wrong")),
             counts: many.then(|| format!("{told}: counts and rates would be those of its holes")),
-            ordered: d.groups.iter().filter(|g| ordered(g)).map(label).collect(),
+            ordered: by_order(blocks, place, d, groups),
         }
     }
 
@@ -85,17 +97,32 @@ impl Holes {
 }
 
 /// The label of a group in paths.
-pub(super) fn label(g: &crate::metrics::report::Group) -> String {
+pub(super) fn label(g: &Group) -> String {
     g.by.values().cloned().collect::<Vec<_>>().join(",")
 }
 
-fn ordered(g: &crate::metrics::report::Group) -> bool {
-    let by_order = ["flush-order", "fifo"].map(|p| g.pairing.get(p).copied().unwrap_or(0));
+/// Labels of the groups of which a good part is paired by order; those without a place are taken for such.
+fn by_order(
+    blocks: &Timeline<Block>,
+    place: usize,
+    d: &Device,
+    groups: &BTreeMap<String, usize>,
+) -> BTreeSet<String> {
     let share = |n: u64, of: u64| of > 0 && n as f64 > ORDERED * of as f64;
-    let bios = g.bios.unwrap_or(0);
-    // Empty bios tell no sector in many formats.
-    let empty = g.bio_bytes.as_ref().map_or(bios, |b| b.zero);
-    share(by_order.iter().sum(), g.requests) || share(empty, bios)
+    let ordered = |g: &Group| {
+        let Some(at) = groups.get(&label(g)) else {
+            return true;
+        };
+        let cells = blocks.blocks().iter().filter_map(|b| b.0.get(place)?.groups.get(*at));
+        let n = cells.fold((0, 0), |n, c| {
+            (n.0 + c.n[G::ByOrder as usize], n.1 + c.n[G::Requests as usize])
+        });
+        let bios = g.bios.unwrap_or(0);
+        // Empty bios tell no sector in many formats.
+        let empty = g.bio_bytes.as_ref().map_or(bios, |b| b.zero);
+        share(n.0, n.1) || share(empty, bios)
+    };
+    d.groups.iter().filter(|g| ordered(g)).map(label).collect()
 }
 
 #[cfg(test)]

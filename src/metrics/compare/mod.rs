@@ -8,6 +8,7 @@ pub mod report;
 
 mod cells;
 mod estimate;
+mod flushes;
 mod holes;
 mod mini;
 mod moved;

@@ -1,6 +1,7 @@
 //! The sink behind `compare`: a `stats` collector, and beside it the same sums by blocks of time.
 
 use super::cells::{Block, D, G, Io, REQUEST_PARTS, Which};
+use super::flushes::Flushes;
 use super::timeline::Timeline;
 use crate::event::{Action, BlockEvent, CommId, DevId, NO_SECTOR, Op, Rwbs, TraceMeta};
 use crate::lifecycle::{
@@ -63,6 +64,8 @@ pub struct Recorder {
     pub(super) devs: Vec<Dev>,
     index: FxHashMap<DevId, Option<usize>>,
     now: Nanos,
+    /// Of devices, before any selection: it is the account of the device.
+    pub(super) flushes: FxHashMap<DevId, Flushes>,
 }
 
 impl Recorder {
@@ -80,6 +83,7 @@ impl Recorder {
             devs: Vec::new(),
             index: FxHashMap::default(),
             now: Nanos(0),
+            flushes: FxHashMap::default(),
         }
     }
 
@@ -178,6 +182,8 @@ impl Recorder {
             G::Passthrough,
             u64::from(r.kind == RequestKind::Passthrough),
         );
+        let by_order = r.kind != RequestKind::Io || r.postflush;
+        cell.count(G::ByOrder, u64::from(by_order));
         cell.count(G::Issues, u64::from(r.issues));
         cell.count(G::Requeues, u64::from(r.requeues));
         if !r.outcome.done() {
@@ -268,6 +274,11 @@ impl Sink for Recorder {
     fn event(&mut self, ev: &BlockEvent) {
         self.collector.event(ev);
         self.now = self.now.max(ev.time);
+        if ev.rwbs.op() == Op::Flush
+            && (self.flushes.len() < MAX_DEVICES || self.flushes.contains_key(&ev.dev))
+        {
+            self.flushes.entry(ev.dev).or_default().event(ev);
+        }
         if !self.matcher.pass(ev.rwbs, ev.pid, ev.comm) {
             return;
         }

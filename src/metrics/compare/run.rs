@@ -2,6 +2,7 @@
 
 use super::cells::{Block, DeviceCell, PARTS, Sum};
 use super::estimate::{Estimator, Per, Sure};
+use super::flushes::Flushes;
 use super::holes::Holes;
 use super::recorder::{Dev, Leaf, Recorder};
 use super::timeline::PIECES;
@@ -127,6 +128,7 @@ impl Recorder {
             keys,
             blocks,
             devs,
+            flushes,
             ..
         } = self;
         let report = collector.finish(tracker, meta, extras);
@@ -158,7 +160,8 @@ impl Recorder {
                 _ => None,
             };
             if let Some(i) = place {
-                e.holes = Holes::of(&blocks, i, device);
+                let off = flushes.get(&device.dev).and_then(Flushes::off);
+                e.holes = Holes::of(&blocks, i, device, &e.groups, off);
             }
             devices.push(run_device(device, at, &report, of, &e, meta));
         }
