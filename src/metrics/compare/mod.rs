@@ -16,6 +16,7 @@ mod pair;
 mod recorder;
 mod rows;
 mod run;
+mod spread;
 mod table;
 mod test;
 mod timeline;

@@ -1,6 +1,6 @@
 //! The sink behind `compare`: a `stats` collector, and beside it the same sums by blocks of time.
 
-use super::cells::{Block, D, G, Io, REQUEST_PARTS, Which};
+use super::cells::{Block, Cut, D, G, Io, REQUEST_PARTS, Which};
 use super::flushes::Flushes;
 use super::timeline::Timeline;
 use crate::event::{Action, BlockEvent, CommId, DevId, NO_SECTOR, Op, Rwbs, TraceMeta};
@@ -144,8 +144,8 @@ impl Recorder {
     }
 
     fn parts_of_request(&mut self, dev: usize, r: &Request) {
-        // What was cut by the trace's beginning, or not surely paired, would put chance into its times.
-        if !r.outcome.done() || r.pairing == Pairing::StartUnseen {
+        // What was cut by the trace's beginning would put chance into its times.
+        if !r.outcome.done() || r.pairing == Pairing::StartUnseen && !r.d.is_some() {
             return;
         }
         let key = LeafKey {
@@ -204,11 +204,18 @@ impl Recorder {
         }
     }
 
-    /// Whether its start or end is missing.
-    fn cut(&mut self, dev: usize, cut: bool, whole: bool) {
-        let cell = self.blocks.at(self.now).device(dev);
-        cell.cut += u64::from(cut);
-        cell.whole += u64::from(whole && !cut);
+    /// Something ended (or was given up) now, or never; `born` tells since when it was known.
+    fn ends(&mut self, dev: usize, born: Option<Nanos>, ended: bool, cut: Option<Cut>) {
+        if ended || cut.is_some() {
+            let cell = self.blocks.at(self.now).device(dev);
+            cell.ends += 1;
+            if let Some(n) = cut.and_then(|c| cell.cut.get_mut(c as usize)) {
+                *n += 1;
+            }
+        }
+        let cell = self.blocks.at(born.unwrap_or(self.now)).device(dev);
+        cell.born += 1;
+        cell.endless += u64::from(!ended);
     }
 
     /// The sums of `iostat`, class by class as it has them.
@@ -259,6 +266,20 @@ impl Recorder {
             let depth = self.devs.get(i).map_or(0, |d| d.depth.0);
             self.settle(i, self.now, depth);
         }
+    }
+}
+
+/// What a request lacks.
+fn lacks(r: &Request) -> Option<Cut> {
+    match r.outcome {
+        Outcome::Lost => Some(Cut::End),
+        Outcome::Open | Outcome::Absorbed => None,
+        _ if r.pairing != Pairing::StartUnseen => None,
+        _ if r.g.is_some() => Some(Cut::Queue),
+        // An empty flush is not issued; without its G it is no more than a request without data.
+        _ if r.d.is_some() || r.kind == RequestKind::EmptyFlush => Some(Cut::Get),
+        _ if r.kind == RequestKind::Io && r.bytes == 0 => Some(Cut::Get),
+        _ => Some(Cut::Issue),
     }
 }
 
@@ -350,7 +371,11 @@ impl Sink for Recorder {
         }
         if b.request.is_none() && !b.g.is_some() {
             let done = b.c.is_some();
-            self.cut(i, !b.q.is_some() && done || b.fate == BioFate::Lost, done);
+            let cut = match b.fate {
+                BioFate::Lost => Some(Cut::End),
+                _ => (done && !b.q.is_some()).then_some(Cut::Queue),
+            };
+            self.ends(i, b.q.get(), done, cut);
         }
         // A bio without a request lives on a device of bios: its whole life is all there is.
         if b.request.is_none() && !b.g.is_some() && b.c.is_some() {
@@ -380,8 +405,10 @@ impl Sink for Recorder {
             self.counts_of_request(i, g, r);
         }
         self.parts_of_request(i, r);
-        let unseen = r.pairing == Pairing::StartUnseen && r.outcome.done();
-        self.cut(i, unseen || r.outcome == Outcome::Lost, r.outcome.done());
+        if r.outcome != Outcome::Absorbed {
+            let born = [r.g, r.d_first, r.d].into_iter().find_map(Stamp::get);
+            self.ends(i, born, r.outcome.done(), lacks(r));
+        }
         self.iostat(i, r);
         let steps = match r.kind {
             RequestKind::EmptyFlush => 1 + u64::from(r.postflush),
