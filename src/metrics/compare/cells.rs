@@ -19,8 +19,10 @@ pub(super) enum G {
     Requeues,
     IssuesOfCompleted,
     CompletedIssued,
+    /// Requests that start or end by the order of others: device flushes, what waits for them, passthrough commands.
+    ByOrder,
 }
-const GROUP_COUNTS: usize = 10;
+const GROUP_COUNTS: usize = 11;
 /// Sizes at Q and D, spans of requests, spans of bios.
 const GROUP_HISTS: usize = 2 + 9 + 8;
 
@@ -146,6 +148,19 @@ impl LeafCell {
     }
 }
 
+/// What a request (or bio) lacks that it should have, if the trace has such events at all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Cut {
+    /// Its Q.
+    Queue,
+    /// Its G.
+    Get,
+    /// All before its C.
+    Issue,
+    /// Its end: given up.
+    End,
+}
+
 /// One device in one block.
 #[derive(Debug, Default)]
 pub(super) struct DeviceCell {
@@ -158,10 +173,13 @@ pub(super) struct DeviceCell {
     pub wait_ns: Mini,
     /// Σ depth · ns.
     pub area: f64,
-    /// Requests (on a device of bios: bios) without a start, or given up.
-    pub cut: u64,
-    /// The others.
-    pub whole: u64,
+    /// Requests (on a device of bios: bios) that ended or were given up.
+    pub ends: u64,
+    /// Of these, what lacks something, by [`Cut`].
+    pub cut: [u64; 4],
+    /// Requests (bios) that began here, and those of them that never ended.
+    pub born: u64,
+    pub endless: u64,
 }
 
 impl DeviceCell {
@@ -239,8 +257,10 @@ impl Absorb for DeviceCell {
         self.flush_ns.absorb(o.flush_ns);
         self.wait_ns.absorb(o.wait_ns);
         self.area += o.area;
-        self.cut += o.cut;
-        self.whole += o.whole;
+        self.ends += o.ends;
+        self.cut.iter_mut().zip(o.cut).for_each(|(a, b)| *a += b);
+        self.born += o.born;
+        self.endless += o.endless;
     }
 }
 

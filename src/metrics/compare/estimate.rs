@@ -3,6 +3,8 @@
 use super::cells::{Block, D, DeviceCell, G, GroupCell, Io, Which};
 use super::holes::Holes;
 use super::mini::{Mini, Side};
+use super::spread::WORTH;
+pub(super) use super::spread::{Spread, Sure};
 use super::timeline::{Timeline, pieces};
 use crate::event::{Action, Rwbs};
 use crate::lifecycle::Span;
@@ -10,7 +12,6 @@ use crate::metrics::groups::BIO_SPANS;
 use crate::stats::{Resample, variance};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::rc::Rc;
 
 /// Independent pieces of time that must show samples: fewer give no standard error worth the name (with 7, t is 2.4
 /// instead of 2.0).
@@ -21,34 +22,6 @@ const SAMPLES: f64 = 20.0;
 const BEYOND: f64 = 10.0;
 /// A quantile of times is the middle of a bucket up to 1/256 away: the standard error of that.
 const ROUNDING: f64 = 1.0 / 256.0 / 1.732;
-
-/// How far a number may be off by chance.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Spread {
-    /// Standard error of sampling, in the unit of the (normalised) number.
-    pub se: f64,
-    /// Error that has other reasons: counting, rounding. Part of the whole, not of `draws`.
-    pub floor: f64,
-    /// Degrees of freedom of the standard error.
-    pub df: f64,
-    /// How far each replicate is from the number, in its unit; empty if the error is one over runs.
-    pub draws: Rc<[f32]>,
-}
-
-impl Spread {
-    /// The spread of the number times `k`.
-    fn times(self, k: f64) -> Spread {
-        Spread {
-            se: self.se * k,
-            floor: self.floor * k,
-            df: self.df,
-            draws: self.draws.iter().map(|d| d * k as f32).collect(),
-        }
-    }
-}
-
-/// The spread, or why there is none.
-pub(super) type Sure = Result<Spread, String>;
 
 /// What counts are divided by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -201,7 +174,22 @@ impl<'a> Estimator<'a> {
         if n < SAMPLES {
             return Err(format!("fewer than {SAMPLES:.0} samples"));
         }
-        self.ratio(num, den, value)
+        let spread = self.ratio(num, den, value)?;
+        Ok(spread.at_least(value.abs() * WORTH / n))
+    }
+
+    /// A share `value` of `whole` (1 or 100): one without any event, or with all, is not sure to be none or all.
+    fn share(&self, num: &[f64], den: &[f64], whole: f64, value: f64) -> Sure {
+        let spread = self.quotient(num, den, value)?;
+        Ok(spread.at_least(whole * WORTH / den.iter().sum::<f64>()))
+    }
+
+    /// The spread of Σ`num`, over `n` events, ÷ Σ`den`, a time.
+    fn over_time(&self, num: &[f64], den: &[f64], n: &[f64], value: f64) -> Sure {
+        let n: f64 = n.iter().sum();
+        Ok(self
+            .ratio(num, den, value)?
+            .at_least(value.abs() * WORTH / n.max(1.0)))
     }
 
     /// The spreads of a distribution's mean, p50, p90, p99, p999, as shares of them.
@@ -223,7 +211,7 @@ impl<'a> Estimator<'a> {
         let mean = sums.iter().sum::<f64>() / all;
         let step = if times { self.step / 3.464 } else { 0.0 };
         let of_mean = self.quotient(&sums, &n, 1.0).map(|s| Spread {
-            floor: step / mean.max(1e-9),
+            floor: s.floor.hypot(step / mean.max(1e-9)),
             ..s
         });
         const PS: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
@@ -310,12 +298,15 @@ impl<'a> Estimator<'a> {
                     blocks.map(|b| b.0.get(self.dev).map(pick)).collect();
                 self.dist_field(which, &minis, true, field, value)
             }
-            (None, ["merge", "share"]) => {
-                self.quotient(&self.counts(D::MergedBios), &self.counts(D::Bios), value)
-            }
+            (None, ["merge", "share"]) => self.share(
+                &self.counts(D::MergedBios),
+                &self.counts(D::Bios),
+                1.0,
+                value,
+            ),
             (None, ["depth", "mean"]) => {
-                let ns: Vec<f64> = self.seconds.iter().map(|s| s * 1e9).collect();
-                self.quotient(&self.series(|c| c.area), &ns, value)
+                let ios = self.io(&[0, 1, 2, 3], Io::Ios);
+                self.over_time(&self.series(|c| c.area), &self.nanos(), &ios, value)
             }
             (None, ["depth", "max"]) => {
                 Err("an extreme: resampling tells nothing of it".to_string())
@@ -426,6 +417,10 @@ impl<'a> Estimator<'a> {
         self.series(|c| classes.iter().map(|k| c.io_sum(*k, io)).sum())
     }
 
+    fn nanos(&self) -> Vec<f64> {
+        self.seconds.iter().map(|s| s * 1e9).collect()
+    }
+
     fn iostat(&self, field: &str, value: f64) -> Sure {
         let (letter, what) = field.split_at(1);
         let class: &[usize] = match letter {
@@ -436,7 +431,7 @@ impl<'a> Estimator<'a> {
         };
         let per_second = |x: &[f64]| match what {
             "_per_s" => self.count(x, Per::Second, value),
-            _ => self.ratio(x, &self.seconds, value),
+            _ => self.over_time(x, &self.seconds, &self.io(class, Io::Ios), value),
         };
         let ios = || self.io(class, Io::Ios);
         match what {
@@ -448,13 +443,13 @@ impl<'a> Estimator<'a> {
                 self.quotient(&self.io(class, Io::Time), &timed, value)
             }
             "qu_sz" => {
-                let ns: Vec<f64> = self.seconds.iter().map(|s| s * 1e9).collect();
-                self.quotient(&self.io(&[0, 1, 2, 3], Io::Time), &ns, value)
+                let [time, timed] = [Io::Time, Io::Timed].map(|io| self.io(&[0, 1, 2, 3], io));
+                self.over_time(&time, &self.nanos(), &timed, value)
             }
             "rqm_pct" => {
                 let merges = self.io(class, Io::Merges);
                 let all: Vec<f64> = merges.iter().zip(ios()).map(|(a, b)| a + b).collect();
-                self.quotient(&merges, &all, value)
+                self.share(&merges, &all, 100.0, value)
             }
             _ => Err("not estimated by stretches of time".to_string()),
         }
@@ -465,7 +460,7 @@ impl<'a> Estimator<'a> {
         let bytes = self.counts(D::AskedBytes);
         match field {
             "bios_per_s" => self.count(&bios, Per::Second, value),
-            "bytes_per_s" => self.ratio(&bytes, &self.seconds, value),
+            "bytes_per_s" => self.over_time(&bytes, &self.seconds, &bios, value),
             "bytes_per_bio" => self.quotient(&bytes, &bios, value),
             _ => Err("not estimated by stretches of time".to_string()),
         }

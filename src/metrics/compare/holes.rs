@@ -6,10 +6,10 @@
 //! ([`crate::lifecycle`]), and after one lost event every later pair may be off by one. Depth never comes right
 //! again, and counts of one kind of event no longer belong to those of another.
 
-use super::cells::Block;
+use super::cells::{Block, Cut, DeviceCell, G};
 use super::timeline::{PIECES, Timeline, pieces};
-use crate::metrics::report::Device;
-use std::collections::BTreeSet;
+use crate::metrics::report::{Device, Group};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Stretches of time with cut requests, past the first quarter of the trace, that make holes: what was in flight when
 /// the recording began has ended long before.
@@ -27,38 +27,81 @@ pub(super) struct Holes {
     pub order: Option<String>,
     /// Why counts and rates have none.
     pub counts: Option<String>,
+    /// Why what is known of completed requests only has none.
+    pub chosen: Option<String>,
     /// Labels of groups that are paired by order.
     ordered: BTreeSet<String>,
 }
 
 impl Holes {
-    /// Of a device at `place` in the blocks.
-    pub fn of(blocks: &Timeline<Block>, place: usize, d: &Device) -> Holes {
-        let cells: Vec<(u64, u64)> = blocks
-            .blocks()
+    /// Of a device at `place` in the blocks; `off`: its account of flushes does not close ([`super::flushes`]).
+    pub fn of(
+        blocks: &Timeline<Block>,
+        place: usize,
+        d: &Device,
+        groups: &BTreeMap<String, usize>,
+        off: Option<u64>,
+        stages: &BTreeSet<&str>,
+    ) -> Holes {
+        // A stage that the trace does not have at all is no hole.
+        let has = |letter: &str| stages.contains(letter);
+        let counted = [
+            (Cut::Queue, has("Q")),
+            (Cut::Get, has("G")),
+            (Cut::Issue, has("G") || has("D")),
+            (Cut::End, has("C")),
+        ];
+        let cut_of = |c: &DeviceCell| -> u64 {
+            let of = counted.iter().filter(|(_, yes)| *yes);
+            of.filter_map(|(k, _)| c.cut.get(*k as usize)).sum()
+        };
+        let device =
+            |b: &Block, f: &dyn Fn(&DeviceCell) -> (u64, u64)| b.0.get(place).map_or((0, 0), f);
+        let all = blocks.blocks();
+        let cells: Vec<(u64, u64)> = all
             .iter()
-            .map(|b| b.0.get(place).map_or((0, 0), |c| (c.cut, c.whole)))
+            .map(|b| device(b, &|c| (cut_of(c), c.ends)))
             .collect();
+        let lives: Vec<(u64, u64)> = all
+            .iter()
+            .map(|b| device(b, &|c| (c.endless, c.born)))
+            .collect();
+        let chosen = chosen(&lives);
         let later = pieces(&cells).skip(PIECES / 4);
         let stretches = later.filter(|c| c.iter().any(|c| c.0 > 0)).count();
-        if stretches < STRETCHES {
-            return Holes::default();
+        let holed = stretches >= STRETCHES;
+        if !holed && off.is_none() {
+            return Holes {
+                chosen,
+                ..Holes::default()
+            };
         }
         let cut: u64 = cells.iter().map(|c| c.0).sum();
-        let all: u64 = cells.iter().map(|c| c.0 + c.1).sum();
-        let told = format!(
-            "events are missing in the middle of this trace ({cut} of {all} requests have no start or no end)"
-        );
-        let many = cut as f64 > CUT * all as f64;
+        let all: u64 = cells.iter().map(|c| c.1).sum();
+        let told = match off {
+            Some(n) if !holed => {
+                format!(
+                    "a device flush never ended while {n} others did, so that an event is missing"
+                )
+            }
+            _ => format!(
+                "events are missing in the middle of this trace ({cut} of {all} requests have no start or no end)"
+            ),
+        };
+        let many = holed && cut as f64 > CUT * all as f64;
         Holes {
             order: Some(format!("{told}: pairs found by their order may be wrong")),
             counts: many.then(|| format!("{told}: counts and rates would be those of its holes")),
-            ordered: d.groups.iter().filter(|g| ordered(g)).map(label).collect(),
+            ordered: by_order(blocks, place, d, groups),
+            chosen,
         }
     }
 
     /// Why this quantity has no interval, if the holes are why.
     pub fn reason(&self, path: &[&str], count: bool) -> Option<String> {
+        if self.chosen.is_some() && of_completed(path) {
+            return self.chosen.clone();
+        }
         let order = self.order.as_ref()?;
         let by_order = match path {
             ["flush", "steps" | "steps_per_flush"] | ["flush", _, _] | ["depth", _] => true,
@@ -85,17 +128,66 @@ impl Holes {
 }
 
 /// The label of a group in paths.
-pub(super) fn label(g: &crate::metrics::report::Group) -> String {
+pub(super) fn label(g: &Group) -> String {
     g.by.values().cloned().collect::<Vec<_>>().join(",")
 }
 
-fn ordered(g: &crate::metrics::report::Group) -> bool {
-    let by_order = ["flush-order", "fifo"].map(|p| g.pairing.get(p).copied().unwrap_or(0));
+/// Why what completed tells nothing of the others: of what began before the last quarter of the trace, too much never
+/// ended. What is in flight when the recording ends is no loss.
+fn chosen(lives: &[(u64, u64)]) -> Option<String> {
+    let early = pieces(lives).take(PIECES - PIECES / 4).flatten();
+    let (endless, born) = early.fold((0, 0), |n, c| (n.0 + c.0, n.1 + c.1));
+    (endless as f64 > CUT * born as f64).then(|| {
+        let share = 100.0 * endless as f64 / born as f64;
+        format!("{share:.0} % of the completions are missing: the others need not be like them")
+    })
+}
+
+/// Known of completed requests and bios only, or wrong without all completions.
+fn of_completed(path: &[&str]) -> bool {
+    match path {
+        ["events", letter, _] => *letter == "C",
+        [
+            "groups",
+            _,
+            "issues_per_rq" | "latency_ns" | "completed" | "failed",
+            ..,
+        ] => true,
+        ["groups", _, "bio_latency_ns", span, ..] => matches!(*span, "d2c" | "q2c"),
+        ["flush", f, ..] => !matches!(*f, "bios" | "steps" | "sent" | "requeued"),
+        ["depth" | "iostat", ..] => true,
+        _ => false,
+    }
+}
+
+/// Labels of the groups of which a good part is paired by order; those without a place are taken for such.
+fn by_order(
+    blocks: &Timeline<Block>,
+    place: usize,
+    d: &Device,
+    groups: &BTreeMap<String, usize>,
+) -> BTreeSet<String> {
     let share = |n: u64, of: u64| of > 0 && n as f64 > ORDERED * of as f64;
-    let bios = g.bios.unwrap_or(0);
-    // Empty bios tell no sector in many formats.
-    let empty = g.bio_bytes.as_ref().map_or(bios, |b| b.zero);
-    share(by_order.iter().sum(), g.requests) || share(empty, bios)
+    let ordered = |g: &Group| {
+        let Some(at) = groups.get(&label(g)) else {
+            return true;
+        };
+        let cells = blocks
+            .blocks()
+            .iter()
+            .filter_map(|b| b.0.get(place)?.groups.get(*at));
+        let n = cells.fold((0, 0), |n, c| {
+            (
+                n.0 + c.n[G::ByOrder as usize],
+                n.1 + c.n[G::Requests as usize],
+            )
+        });
+        let bios = g.bios.unwrap_or(0);
+        // Empty bios tell no sector in many formats.
+        let empty = g.bio_bytes.as_ref().map_or(bios, |b| b.zero);
+        share(n.0, n.1) || share(empty, bios)
+    };
+    d.groups.iter().filter(|g| ordered(g)).map(label).collect()
 }
 
 #[cfg(test)]
@@ -107,7 +199,38 @@ mod tests {
             order: Some("order".to_string()),
             counts: many.then(|| "counts".to_string()),
             ordered: ["FWS".to_string()].into(),
+            chosen: None,
         }
+    }
+
+    #[test]
+    fn what_completed_is_no_sample_where_completions_are_missing() {
+        // Only the last quarter may be in flight.
+        let lives = |early: u64, late: u64| -> Vec<(u64, u64)> {
+            (0..16)
+                .map(|i| (if i < 12 { early } else { late }, 100))
+                .collect()
+        };
+        assert_eq!(chosen(&lives(5, 90)), None);
+        let why = chosen(&lives(57, 0));
+        assert!(
+            why.as_ref()
+                .is_some_and(|w| w.starts_with("57 % of the completions"))
+        );
+        let h = Holes {
+            chosen: why,
+            ..Holes::default()
+        };
+        let of = |p: &str, count| h.reason(&p.split('/').collect::<Vec<_>>(), count).is_some();
+        for p in [
+            "groups/W/latency_ns/d2c/mean",
+            "groups/W/issues_per_rq",
+            "depth/mean",
+        ] {
+            assert!(of(p, false), "{p}");
+        }
+        assert!(!of("groups/W/bio_latency_ns/q2g/mean", false));
+        assert!(of("events/C/W", true) && !of("events/Q/W", true));
     }
 
     #[test]

@@ -8,6 +8,7 @@ pub mod report;
 
 mod cells;
 mod estimate;
+mod flushes;
 mod holes;
 mod mini;
 mod moved;
@@ -15,6 +16,7 @@ mod pair;
 mod recorder;
 mod rows;
 mod run;
+mod spread;
 mod table;
 mod test;
 mod timeline;

@@ -1,6 +1,7 @@
 //! The sink behind `compare`: a `stats` collector, and beside it the same sums by blocks of time.
 
-use super::cells::{Block, D, G, Io, REQUEST_PARTS, Which};
+use super::cells::{Block, Cut, D, G, Io, REQUEST_PARTS, Which};
+use super::flushes::Flushes;
 use super::timeline::Timeline;
 use crate::event::{Action, BlockEvent, CommId, DevId, NO_SECTOR, Op, Rwbs, TraceMeta};
 use crate::lifecycle::{
@@ -63,6 +64,8 @@ pub struct Recorder {
     pub(super) devs: Vec<Dev>,
     index: FxHashMap<DevId, Option<usize>>,
     now: Nanos,
+    /// Of devices, before any selection: it is the account of the device.
+    pub(super) flushes: FxHashMap<DevId, Flushes>,
 }
 
 impl Recorder {
@@ -80,6 +83,7 @@ impl Recorder {
             devs: Vec::new(),
             index: FxHashMap::default(),
             now: Nanos(0),
+            flushes: FxHashMap::default(),
         }
     }
 
@@ -140,8 +144,8 @@ impl Recorder {
     }
 
     fn parts_of_request(&mut self, dev: usize, r: &Request) {
-        // What was cut by the trace's beginning, or not surely paired, would put chance into its times.
-        if !r.outcome.done() || r.pairing == Pairing::StartUnseen {
+        // What was cut by the trace's beginning would put chance into its times.
+        if !r.outcome.done() || r.pairing == Pairing::StartUnseen && !r.d.is_some() {
             return;
         }
         let key = LeafKey {
@@ -178,6 +182,8 @@ impl Recorder {
             G::Passthrough,
             u64::from(r.kind == RequestKind::Passthrough),
         );
+        let by_order = r.kind != RequestKind::Io || r.postflush;
+        cell.count(G::ByOrder, u64::from(by_order));
         cell.count(G::Issues, u64::from(r.issues));
         cell.count(G::Requeues, u64::from(r.requeues));
         if !r.outcome.done() {
@@ -198,11 +204,18 @@ impl Recorder {
         }
     }
 
-    /// Whether its start or end is missing.
-    fn cut(&mut self, dev: usize, cut: bool, whole: bool) {
-        let cell = self.blocks.at(self.now).device(dev);
-        cell.cut += u64::from(cut);
-        cell.whole += u64::from(whole && !cut);
+    /// Something ended (or was given up) now, or never; `born` tells since when it was known.
+    fn ends(&mut self, dev: usize, born: Option<Nanos>, ended: bool, cut: Option<Cut>) {
+        if ended || cut.is_some() {
+            let cell = self.blocks.at(self.now).device(dev);
+            cell.ends += 1;
+            if let Some(n) = cut.and_then(|c| cell.cut.get_mut(c as usize)) {
+                *n += 1;
+            }
+        }
+        let cell = self.blocks.at(born.unwrap_or(self.now)).device(dev);
+        cell.born += 1;
+        cell.endless += u64::from(!ended);
     }
 
     /// The sums of `iostat`, class by class as it has them.
@@ -256,6 +269,20 @@ impl Recorder {
     }
 }
 
+/// What a request lacks.
+fn lacks(r: &Request) -> Option<Cut> {
+    match r.outcome {
+        Outcome::Lost => Some(Cut::End),
+        Outcome::Open | Outcome::Absorbed => None,
+        _ if r.pairing != Pairing::StartUnseen => None,
+        _ if r.g.is_some() => Some(Cut::Queue),
+        // An empty flush is not issued; without its G it is no more than a request without data.
+        _ if r.d.is_some() || r.kind == RequestKind::EmptyFlush => Some(Cut::Get),
+        _ if r.kind == RequestKind::Io && r.bytes == 0 => Some(Cut::Get),
+        _ => Some(Cut::Issue),
+    }
+}
+
 fn class(r: Rwbs) -> usize {
     match r.op() {
         Op::Read => 0,
@@ -268,6 +295,11 @@ impl Sink for Recorder {
     fn event(&mut self, ev: &BlockEvent) {
         self.collector.event(ev);
         self.now = self.now.max(ev.time);
+        if ev.rwbs.op() == Op::Flush
+            && (self.flushes.len() < MAX_DEVICES || self.flushes.contains_key(&ev.dev))
+        {
+            self.flushes.entry(ev.dev).or_default().event(ev);
+        }
         if !self.matcher.pass(ev.rwbs, ev.pid, ev.comm) {
             return;
         }
@@ -339,7 +371,11 @@ impl Sink for Recorder {
         }
         if b.request.is_none() && !b.g.is_some() {
             let done = b.c.is_some();
-            self.cut(i, !b.q.is_some() && done || b.fate == BioFate::Lost, done);
+            let cut = match b.fate {
+                BioFate::Lost => Some(Cut::End),
+                _ => (done && !b.q.is_some()).then_some(Cut::Queue),
+            };
+            self.ends(i, b.q.get(), done, cut);
         }
         // A bio without a request lives on a device of bios: its whole life is all there is.
         if b.request.is_none() && !b.g.is_some() && b.c.is_some() {
@@ -369,8 +405,10 @@ impl Sink for Recorder {
             self.counts_of_request(i, g, r);
         }
         self.parts_of_request(i, r);
-        let unseen = r.pairing == Pairing::StartUnseen && r.outcome.done();
-        self.cut(i, unseen || r.outcome == Outcome::Lost, r.outcome.done());
+        if r.outcome != Outcome::Absorbed {
+            let born = [r.g, r.d_first, r.d].into_iter().find_map(Stamp::get);
+            self.ends(i, born, r.outcome.done(), lacks(r));
+        }
         self.iostat(i, r);
         let steps = match r.kind {
             RequestKind::EmptyFlush => 1 + u64::from(r.postflush),

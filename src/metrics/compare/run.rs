@@ -2,6 +2,7 @@
 
 use super::cells::{Block, DeviceCell, PARTS, Sum};
 use super::estimate::{Estimator, Per, Sure};
+use super::flushes::Flushes;
 use super::holes::Holes;
 use super::recorder::{Dev, Leaf, Recorder};
 use super::timeline::PIECES;
@@ -11,7 +12,7 @@ use crate::metrics::Extras;
 use crate::metrics::report::{Device, StatsReport};
 use crate::stats::Resample;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a number is counted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,12 +128,15 @@ impl Recorder {
             keys,
             blocks,
             devs,
+            flushes,
             ..
         } = self;
         let report = collector.finish(tracker, meta, extras);
         let lone = report.devices.len() == 1;
         let nameless = devs.iter().position(|d| d.dev == DevId::NONE);
         let mut devices = Vec::new();
+        let stages = report.devices.iter().flat_map(|d| d.events.keys());
+        let stages: BTreeSet<&str> = stages.map(|s| s.as_ref()).collect();
         for (at, device) in report.devices.iter().enumerate() {
             let place = devs.iter().position(|d| d.dev == device.dev);
             let of = place.and_then(|i| devs.get(i));
@@ -158,7 +162,8 @@ impl Recorder {
                 _ => None,
             };
             if let Some(i) = place {
-                e.holes = Holes::of(&blocks, i, device);
+                let off = flushes.get(&device.dev).and_then(Flushes::off);
+                e.holes = Holes::of(&blocks, i, device, &e.groups, off, &stages);
             }
             devices.push(run_device(device, at, &report, of, &e, meta));
         }
@@ -375,6 +380,9 @@ fn populations(
     name: &dyn Fn(CommId) -> String,
 ) -> Vec<Population> {
     let mut out: Vec<Population> = Vec::new();
+    if e.holes.chosen.is_some() {
+        return out;
+    }
     let mut all: BTreeMap<Kind, (Vec<usize>, (u64, u64))> = BTreeMap::new();
     for (i, l) in of.map(|d| &d.leaves).into_iter().flatten().enumerate() {
         let Leaf {
