@@ -3,7 +3,7 @@
 //!
 //! Source of the shape: `process_default` in blkparse_fmt.c of blktrace 1.2.0. A hand-made scanner (`fast`) reads the
 //! usual lines; everything else goes to the nom grammar (`grammar`), which is the definition.
-//! Measured on one million lines of 64 bytes: fast 80 ns a line, grammar 180 ns, finding the line ends included.
+//! Measured on one million lines of 64 bytes: fast 71 ns a line, grammar 166 ns, finding the line ends included.
 
 pub(super) mod fast;
 mod grammar;
