@@ -33,6 +33,18 @@ pub(super) struct Holes {
     ordered: BTreeSet<String>,
 }
 
+/// What is wrong, in words; `flushes`: how many passed one that never ended.
+fn told(flushes: Option<u64>, cut: u64, all: u64) -> String {
+    match flushes {
+        Some(n) => {
+            format!("a device flush never ended while {n} others did, so that an event is missing")
+        }
+        None => format!(
+            "events are missing in the middle of this trace ({cut} of {all} requests have no start or no end)"
+        ),
+    }
+}
+
 impl Holes {
     /// Of a device at `place` in the blocks; `off`: its account of flushes does not close ([`super::flushes`]).
     pub fn of(
@@ -78,16 +90,7 @@ impl Holes {
         }
         let cut: u64 = cells.iter().map(|c| c.0).sum();
         let all: u64 = cells.iter().map(|c| c.1).sum();
-        let told = match off {
-            Some(n) if !holed => {
-                format!(
-                    "a device flush never ended while {n} others did, so that an event is missing"
-                )
-            }
-            _ => format!(
-                "events are missing in the middle of this trace ({cut} of {all} requests have no start or no end)"
-            ),
-        };
+        let told = told(off.filter(|_| !holed), cut, all);
         let many = holed && cut as f64 > CUT * all as f64;
         Holes {
             order: Some(format!("{told}: pairs found by their order may be wrong")),

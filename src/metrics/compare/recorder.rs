@@ -69,6 +69,26 @@ pub struct Recorder {
 }
 
 impl Recorder {
+    /// What a bio of a device without requests adds to the sub-populations.
+    fn alone(&mut self, i: usize, b: &Bio) {
+        // A bio without a request lives on a device of bios: its whole life is all there is.
+        if b.request.is_none() && !b.g.is_some() && b.c.is_some() {
+            let key = LeafKey {
+                rwbs: b.rwbs,
+                class: size_class(b.bytes),
+                comm: b.comm,
+                ordered: b.bytes == 0,
+            };
+            if let Some(l) = self.leaf(i, key, b.bytes) {
+                self.blocks
+                    .at(self.now)
+                    .device(i)
+                    .leaf(l)
+                    .add(5, b.q.to(b.c));
+            }
+        }
+    }
+
     /// A recorder of one trace.
     pub fn new(by: &[Key], filter: &Filter) -> Recorder {
         Recorder {
@@ -377,22 +397,7 @@ impl Sink for Recorder {
             };
             self.ends(i, b.q.get(), done, cut);
         }
-        // A bio without a request lives on a device of bios: its whole life is all there is.
-        if b.request.is_none() && !b.g.is_some() && b.c.is_some() {
-            let key = LeafKey {
-                rwbs: b.rwbs,
-                class: size_class(b.bytes),
-                comm: b.comm,
-                ordered: b.bytes == 0,
-            };
-            if let Some(l) = self.leaf(i, key, b.bytes) {
-                self.blocks
-                    .at(self.now)
-                    .device(i)
-                    .leaf(l)
-                    .add(5, b.q.to(b.c));
-            }
-        }
+        self.alone(i, b);
     }
 
     fn request(&mut self, r: &Request) {

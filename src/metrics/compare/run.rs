@@ -5,6 +5,7 @@ use super::estimate::{Estimator, Per, Sure};
 use super::flushes::Flushes;
 use super::holes::Holes;
 use super::recorder::{Dev, Leaf, Recorder};
+use super::table::in_path;
 use super::timeline::PIECES;
 use crate::event::{CommId, DevId, Op, Rwbs, TraceMeta};
 use crate::lifecycle::TrackerReport;
@@ -142,15 +143,11 @@ impl Recorder {
             let of = place.and_then(|i| devs.get(i));
             let label = |k| {
                 let by = keys.render(k, device.dev, &meta.comms);
-                by.into_values().collect::<Vec<_>>().join(",")
+                in_path(&by.into_values().collect::<Vec<_>>().join(","))
             };
-            let groups = of.map_or_else(BTreeMap::new, |d| {
-                d.groups
-                    .iter()
-                    .enumerate()
-                    .map(|(i, k)| (label(*k), i))
-                    .collect()
-            });
+            let groups = of.map(|d| d.groups.iter().enumerate());
+            let groups = groups.into_iter().flatten().map(|(i, k)| (label(*k), i));
+            let groups: BTreeMap<String, usize> = groups.collect();
             let mut e = Estimator::new(&blocks, place.unwrap_or(usize::MAX), &draw, groups);
             e.nameless = nameless.filter(|_| lone);
             e.step = meta.fields.time_step_ns as f64;
@@ -316,7 +313,7 @@ impl Walk<'_> {
                     for (i, g) in groups.iter().enumerate() {
                         let by = g.get("by").and_then(Value::as_object);
                         let values = by.into_iter().flatten().filter_map(|(_, v)| v.as_str());
-                        let label = super::table::in_path(&values.collect::<Vec<_>>().join(","));
+                        let label = in_path(&values.collect::<Vec<_>>().join(","));
                         self.value(&format!("{name}/{label}"), &format!("{pointer}/{i}"), g);
                     }
                 }
