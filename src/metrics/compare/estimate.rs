@@ -13,7 +13,7 @@ use crate::stats::{Resample, variance};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-/// Independent pieces of time that must show samples: fewer give no standard error worth the name (with 7, t is 2.4
+/// Independent pieces of time that have to hold samples: fewer give no standard error worth the name (with 7, t is 2.4
 /// instead of 2.0).
 const LEAST: f64 = 7.0;
 /// Samples that a mean or a ratio needs.
