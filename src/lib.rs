@@ -16,6 +16,7 @@ pub mod event;
 pub mod format;
 pub mod lifecycle;
 pub mod metrics;
+pub mod model;
 pub mod present;
 pub mod stats;
 pub mod units;

@@ -1,0 +1,40 @@
+//! What the block layer itself spends between two events. Fitted from a trace where it shows them.
+
+use crate::units::Nanos;
+
+/// All in ns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Costs {
+    /// Q to G, when a request is free.
+    pub getrq: Nanos,
+    /// Q to M or F.
+    pub merge: Nanos,
+    /// One candidate of a plug tested for a merge.
+    pub test: Nanos,
+    /// U to the first D or I of the plug.
+    pub unplug: Nanos,
+    /// One issue: D to the next D of the same batch.
+    pub issue: Nanos,
+    /// One insert: I to the next I of the same batch.
+    pub insert: Nanos,
+    /// A kworker's turn: queue run, requeue list, zone work (10–100 µs).
+    pub hop: Nanos,
+    /// End of one request after another in one interrupt: C to C.
+    pub complete: Nanos,
+}
+
+impl Default for Costs {
+    /// Of the order of a present machine's; a trace gives better ones.
+    fn default() -> Costs {
+        Costs {
+            getrq: Nanos(500),
+            merge: Nanos(300),
+            test: Nanos(10),
+            unplug: Nanos(500),
+            issue: Nanos(500),
+            insert: Nanos(300),
+            hop: Nanos(15_000),
+            complete: Nanos(0),
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Workloads: from a trace, and made.
