@@ -12,6 +12,7 @@ mod generate;
 mod open;
 mod output;
 mod progress;
+mod replay;
 mod requests;
 mod rows;
 mod session;
@@ -26,6 +27,7 @@ pub use events::events;
 pub use explain::{Explained, explain, explained};
 pub use generate::{GenerateOpts, Page, generate, recorder};
 pub use output::complain;
+pub use replay::{Arrivals, ReplayOpts, Switches, replay};
 pub use requests::requests;
 pub use stats::stats;
 
@@ -33,6 +35,7 @@ pub use stats::stats;
 pub use crate::diagnose::Question;
 pub use crate::event::{DevId, Op, Rwbs};
 pub use crate::metrics::{Filter, Key};
+pub use crate::model::policy;
 
 use crate::error::{Error, Result};
 use crate::units::Nanos;

@@ -9,6 +9,7 @@ pub mod device;
 pub mod engine;
 pub mod policy;
 pub mod program;
+pub mod signature;
 pub mod topology;
 pub mod workload;
 

@@ -195,6 +195,111 @@ impl Default for Policy {
     }
 }
 
+/// A part of a policy, for lists and documentation.
+#[derive(Clone, Copy, Debug)]
+pub struct PolicyInfo {
+    /// Its name in JSON and in `--recorded`.
+    pub name: &'static str,
+    /// Its option.
+    pub option: &'static str,
+    /// For people.
+    pub about: &'static str,
+    /// The values it takes, if they are a closed set.
+    pub values: fn() -> Vec<&'static str>,
+}
+
+fn no_values() -> Vec<&'static str> {
+    Vec::new()
+}
+
+/// Every part of a policy that `replay` changes.
+pub static POLICIES: &[PolicyInfo] = &[
+    PolicyInfo {
+        name: "plug",
+        option: "--plug",
+        about: "which requests of its plug a bio is tested against",
+        values: || PlugMode::ALL.iter().map(|v| v.name()).collect(),
+    },
+    PolicyInfo {
+        name: "plug_limit",
+        option: "--plug-limit",
+        about: "requests a plug holds",
+        values: no_values,
+    },
+    PolicyInfo {
+        name: "nomerges",
+        option: "--nomerges",
+        about: "the queue attribute",
+        values: || vec!["0", "1", "2"],
+    },
+    PolicyInfo {
+        name: "max_sectors_kb",
+        option: "--max-sectors",
+        about: "longest request",
+        values: no_values,
+    },
+    PolicyInfo {
+        name: "sched",
+        option: "--sched",
+        about: "I/O scheduler",
+        values: || Sched::ALL.iter().map(|v| v.name()).collect(),
+    },
+    PolicyInfo {
+        name: "flush",
+        option: "--flush",
+        about: "where device flushes enter the dispatch list",
+        values: || FlushInsert::ALL.iter().map(|v| v.name()).collect(),
+    },
+    PolicyInfo {
+        name: "ata",
+        option: "--ata",
+        about: "exclusion of flushes and queued commands on ATA disks",
+        values: || Ata::ALL.iter().map(|v| v.name()).collect(),
+    },
+    PolicyInfo {
+        name: "dm_flush",
+        option: "--dm-flush",
+        about: "flush bios that dm sends for one",
+        values: || DmFlush::ALL.iter().map(|v| v.name()).collect(),
+    },
+    PolicyInfo {
+        name: "wbt",
+        option: "--wbt",
+        about: "writeback throttling",
+        values: || Switch::ALL.iter().map(|v| v.name()).collect(),
+    },
+    PolicyInfo {
+        name: "zoned",
+        option: "--zoned",
+        about: "order of writes to a zone",
+        values: || Zoned::ALL.iter().map(|v| v.name()).collect(),
+    },
+    PolicyInfo {
+        name: "zone_size",
+        option: "--zone-size",
+        about: "bytes of a zone",
+        values: no_values,
+    },
+    PolicyInfo {
+        name: "soft_block_size",
+        option: "--soft-block-size",
+        about: "block that buffered writes of a raw device are cut into",
+        values: || vec!["512", "1024", "2048", "4096"],
+    },
+    PolicyInfo {
+        name: "depth",
+        option: "--depth",
+        about: "commands the device takes at once",
+        values: no_values,
+    },
+    PolicyInfo {
+        name: "iops_cap",
+        option: "--iops-cap",
+        about: "commands a second the device does at most",
+        values: no_values,
+    },
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;

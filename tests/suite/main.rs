@@ -16,6 +16,7 @@ mod labels;
 mod laws;
 mod load;
 mod mutations;
+mod predictions;
 mod recognition;
 mod recorders;
 mod recordings;

@@ -1,0 +1,210 @@
+//! Which policy was in force when the trace was recorded: the one whose replay is nearest to it.
+
+use super::run::Base;
+use crate::error::Result;
+use crate::event::Op;
+use crate::model::policy::{Ata, DmFlush, FlushInsert, PlugMode, Zoned};
+use crate::model::signature::{Signature, Term};
+use crate::model::{LayerKind, Policy, Workload};
+
+/// What of a policy can show in this workload at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Some bio needs a device flush.
+    pub flushes: bool,
+    /// A dm device has several table lines.
+    pub lines: bool,
+    /// Some disk has sequential zones.
+    pub zoned: bool,
+}
+
+impl Facts {
+    /// Of a workload.
+    pub fn of(w: &Workload) -> Facts {
+        let layers = || w.topology.layers.iter().map(|l| &l.kind);
+        let disks = || {
+            layers().filter_map(|k| match k {
+                LayerKind::Disk(d) => Some(d),
+                _ => None,
+            })
+        };
+        let asks = |fua_too: bool| {
+            w.bios.iter().any(|b| {
+                let r = b.rwbs;
+                r.preflush() || (fua_too && r.fua() && r.op() == Op::Write)
+            })
+        };
+        let cached = disks().any(|d| d.write_cache);
+        let no_fua = disks().any(|d| d.write_cache && !d.fua);
+        Facts {
+            flushes: cached && asks(no_fua),
+            lines: layers().any(|k| matches!(k, LayerKind::Linear(l) if l.len() > 1)),
+            zoned: disks().any(|d| d.zone_sectors > 0),
+        }
+    }
+}
+
+/// Another candidate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Other {
+    /// What differs from the best.
+    pub label: String,
+    /// Its distance from the recording.
+    pub distance: f64,
+    /// Its replay gives the same events as the best one's.
+    pub same: bool,
+}
+
+/// The policy found.
+#[derive(Clone, Debug)]
+pub struct Inferred {
+    /// The nearest.
+    pub policy: Policy,
+    /// Its distance.
+    pub distance: f64,
+    /// In what it differs, the furthest first.
+    pub terms: Vec<Term>,
+    /// The others, nearest first.
+    pub others: Vec<Other>,
+}
+
+/// A try of one policy.
+struct Tried {
+    policy: Policy,
+    distance: f64,
+    print: u64,
+    terms: Vec<Term>,
+}
+
+/// A candidate must be nearer than the one held by this share to replace it: small differences are the device's noise.
+const NEARER: f64 = 0.97;
+
+struct Search<'a> {
+    base: &'a Base,
+    recorded: &'a Signature,
+    tried: Vec<Tried>,
+    others: Vec<(Policy, String)>,
+}
+
+impl Search<'_> {
+    /// The place of this policy's try.
+    fn at(&mut self, policy: &Policy) -> Result<usize> {
+        if let Some(i) = self.tried.iter().position(|t| t.policy == *policy) {
+            return Ok(i);
+        }
+        let s = self.base.run(policy, false, None)?;
+        let terms = self.recorded.apart(&s.signature);
+        self.tried.push(Tried {
+            policy: policy.clone(),
+            distance: terms.iter().map(|t| t.apart).sum(),
+            print: s.print,
+            terms,
+        });
+        Ok(self.tried.len() - 1)
+    }
+
+    /// The best of these, beginning with the one held.
+    fn best(&mut self, held: Policy, candidates: Vec<(String, Policy)>) -> Result<Policy> {
+        let mut best = self.at(&held)?;
+        for (label, policy) in candidates {
+            let i = self.at(&policy)?;
+            let distance = |i: usize| self.tried.get(i).map_or(f64::MAX, |t| t.distance);
+            if distance(i) < distance(best) * NEARER {
+                best = i;
+            }
+            if policy != held {
+                self.others.push((policy, label));
+            }
+        }
+        Ok(self.tried.get(best).map_or(held, |t| t.policy.clone()))
+    }
+}
+
+/// All values of one part of the policy, the others as held.
+fn each<T: Copy>(
+    held: &Policy,
+    name: &str,
+    all: &[T],
+    show: fn(T) -> &'static str,
+    set: impl Fn(&mut Policy, T),
+) -> Vec<(String, Policy)> {
+    all.iter()
+        .map(|v| {
+            let mut p = held.clone();
+            set(&mut p, *v);
+            (format!("{name} {}", show(*v)), p)
+        })
+        .collect()
+}
+
+/// Finds the recorded policy, beginning with `start` (what the trace shows without a replay). Parts in `told` are kept.
+///
+/// # Errors
+/// A simulation that cannot run.
+pub fn infer(base: &Base, start: Policy, told: &[&str], recorded: &Signature) -> Result<Inferred> {
+    let facts = Facts::of(&base.workload);
+    let mut s = Search {
+        base,
+        recorded,
+        tried: Vec::new(),
+        others: Vec::new(),
+    };
+    let free = |name: &str| !told.contains(&name);
+    let mut held = start;
+    if facts.zoned && free("zoned") {
+        let all = each(&held, "zoned", Zoned::ALL, Zoned::name, |p, v| p.zoned = v);
+        held = s.best(held, all)?;
+    }
+    if facts.flushes {
+        if free("ata") {
+            let all = each(&held, "ata", Ata::ALL, Ata::name, |p, v| p.ata = v);
+            held = s.best(held, all)?;
+        }
+        if free("flush") {
+            let all = each(&held, "flush", FlushInsert::ALL, FlushInsert::name, |p, v| {
+                p.flush = v;
+            });
+            held = s.best(held, all)?;
+        }
+        if facts.lines && free("dm_flush") {
+            let all = each(&held, "dm-flush", DmFlush::ALL, DmFlush::name, |p, v| {
+                p.dm_flush = v;
+            });
+            held = s.best(held, all)?;
+        }
+    }
+    if free("plug") {
+        let all = each(&held, "plug", PlugMode::ALL, PlugMode::name, |p, v| p.plug = v);
+        held = s.best(held, all)?;
+    }
+    outcome(s, &held)
+}
+
+fn outcome(mut s: Search<'_>, held: &Policy) -> Result<Inferred> {
+    let best = s.at(held)?;
+    let (distance, print, terms) = match s.tried.get(best) {
+        Some(t) => (t.distance, t.print, t.terms.clone()),
+        None => (f64::MAX, 0, Vec::new()),
+    };
+    let mut others: Vec<Other> = Vec::new();
+    for (policy, label) in &s.others {
+        let Some(t) = s.tried.iter().find(|t| t.policy == *policy) else {
+            continue;
+        };
+        let known = others.iter().any(|o| o.label == *label);
+        if *policy != *held && !known {
+            others.push(Other {
+                label: label.clone(),
+                distance: t.distance,
+                same: t.print == print,
+            });
+        }
+    }
+    others.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+    Ok(Inferred {
+        policy: held.clone(),
+        distance,
+        terms,
+        others,
+    })
+}
