@@ -2,12 +2,12 @@
 //! who waits. The engine tells them facts (what, where, now) and does what they answer. Requests and bios are known by the
 //! small numbers that the engine gives them; nothing here depends on how a map is hashed.
 
-//TMP pub mod ata;
-//TMP pub mod deadline;
-//TMP pub mod flush;
+pub mod ata;
+pub mod deadline;
+pub mod flush;
 pub mod plug;
 pub mod shape;
-//TMP pub mod split;
-//TMP pub mod zones;
+pub mod split;
+pub mod zones;
 
 pub use shape::{Fit, Join, Limits, Shape};
