@@ -163,10 +163,8 @@ impl Deadline {
     /// `elv_merge`, block/elevator.c.
     fn find_for(&self, bio: &Shape) -> Option<u32> {
         let meets = |rq: u32| self.item(rq)?.shape.meets(bio, &self.limits);
-        if let Some(last) = self.last_merge {
-            if meets(last).is_some() {
-                return Some(last);
-            }
+        if let Some(last) = self.last_merge.filter(|rq| meets(*rq).is_some()) {
+            return Some(last);
         }
         if self.limits.nomerges >= 1 {
             return None;
@@ -329,10 +327,9 @@ impl Deadline {
         if self.limits.nomerges >= 2 || !shape.mergeable() {
             return false;
         }
-        if let Some(last) = self.last_merge {
-            if self.absorb_new(last, rq, shape, merges) {
-                return true;
-            }
+        let last = self.last_merge;
+        if last.is_some_and(|last| self.absorb_new(last, rq, shape, merges)) {
+            return true;
         }
         if self.limits.nomerges >= 1 {
             return false;
@@ -380,10 +377,10 @@ impl Deadline {
             self.direction(shape.op).position = shape.sector;
             return Some((rq, shape));
         }
-        if self.batching < BATCH {
-            if let Some(rq) = self.next(self.last_is_write, &may) {
-                return self.send(rq);
-            }
+        let running = self.batching < BATCH;
+        let next = running.then(|| self.next(self.last_is_write, &may));
+        if let Some(rq) = next.flatten() {
+            return self.send(rq);
         }
         let write = self.choose(&may)?;
         let next = self.next(write, &may);
