@@ -7,6 +7,7 @@
 pub mod costs;
 pub mod device;
 pub mod engine;
+pub mod parts;
 pub mod policy;
 pub mod program;
 pub mod signature;

@@ -1,5 +1,18 @@
 //! How long a device takes.
 
+mod fit;
+mod given;
+mod rate;
+mod samples;
+mod times;
+mod timing;
+
+pub use fit::{Fit, OpFit, fit, judge};
+pub use given::parse;
+pub use samples::Sample;
+pub use times::Times;
+pub use timing::{Cap, Class, FlushTimes, Model};
+
 use crate::event::Op;
 use crate::units::Nanos;
 

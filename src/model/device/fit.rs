@@ -1,0 +1,289 @@
+//! Choosing a device's timing: each candidate runs through the recorded commands at their recorded times of issue, and the
+//! one whose D2C agree best is taken.
+
+use super::samples::{Sample, unparked};
+use super::timing::{Cap, Class, FlushTimes, Model, bucket};
+use super::{Service, Times, rate};
+use crate::stats::nearest_rank;
+use crate::units::Nanos;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+
+/// Commands that candidates are compared on.
+const TRIED: usize = 40_000;
+/// Channels tried.
+const CHANNELS: [u32; 8] = [1, 2, 3, 4, 6, 8, 16, 32];
+
+/// How well a class of commands is met.
+#[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
+pub struct OpFit {
+    /// `read`, `write`, `flush`, `discard`, `other`.
+    pub op: &'static str,
+    /// Commands.
+    pub n: u64,
+    /// D2C recorded: mean, p50, p99, ns.
+    pub recorded: [i64; 3],
+    /// The same of the model.
+    pub modelled: [i64; 3],
+}
+
+impl OpFit {
+    /// Model ÷ recording − 1 of mean, p50, p99.
+    pub fn errors(&self) -> [f64; 3] {
+        let e = |k: usize| {
+            let (r, m) = (self.recorded.get(k), self.modelled.get(k));
+            let (r, m) = (r.copied().unwrap_or(0), m.copied().unwrap_or(0));
+            (m as f64 + 1000.0) / (r as f64 + 1000.0) - 1.0
+        };
+        [e(0), e(1), e(2)]
+    }
+}
+
+/// A timing, and how well it agrees.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The timing.
+    pub model: Model,
+    /// What kind it is, in words.
+    pub kind: String,
+    /// By class.
+    pub ops: Vec<OpFit>,
+    /// Flushes waited in the driver for the device to be idle.
+    pub parked: bool,
+    /// Mean deviation of a command's D2C ÷ mean D2C.
+    pub spread: f64,
+}
+
+/// The timing that agrees best with `samples` (in order of issue).
+pub fn fit(samples: &[Sample]) -> Fit {
+    let (samples, parked) = unparked(samples);
+    let tried = samples.get(..TRIED).unwrap_or(&samples);
+    let mut best: Option<(f64, Model, String)> = None;
+    for (model, kind) in candidates(tried) {
+        let model = filled(model, tried, &kind);
+        let j = run(&model, tried);
+        let score = j.score();
+        if best.as_ref().is_none_or(|b| score < b.0) {
+            best = Some((score, model, kind.words()));
+        }
+    }
+    let (_, model, kind) = best.unwrap_or_default();
+    let mut f = judge(model, &samples);
+    (f.kind, f.parked) = (kind, parked);
+    f
+}
+
+/// A given timing against the recorded commands.
+pub fn judge(model: Model, samples: &[Sample]) -> Fit {
+    let j = run(&model, samples);
+    Fit {
+        model,
+        kind: "as given".to_string(),
+        ops: j.ops(),
+        parked: false,
+        spread: j.deviation(),
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Parallel,
+    ByDepth,
+    Channels(u32),
+    Capped(i64, bool),
+}
+
+impl Kind {
+    fn words(self) -> String {
+        match self {
+            Kind::Parallel => "each command takes its time, whatever is beside it".to_string(),
+            Kind::ByDepth => "each command takes its time, by how many are beside it".to_string(),
+            Kind::Channels(1) => "one command at a time".to_string(),
+            Kind::Channels(k) => format!("{k} commands at a time"),
+            Kind::Capped(ns, _) => format!("at most {} commands a second", 1_000_000_000 / ns.max(1)),
+        }
+    }
+}
+
+fn candidates(samples: &[Sample]) -> Vec<(Model, Kind)> {
+    let m = Model::default;
+    let mut out = vec![(m(), Kind::Parallel), (m(), Kind::ByDepth)];
+    out.extend(CHANNELS.iter().map(|k| {
+        let model = Model {
+            channels: *k,
+            ..m()
+        };
+        (model, Kind::Channels(*k))
+    }));
+    for per_command in rate::candidates(samples) {
+        // QEMU lets a tenth of a second's commands pass at once (util/throttle.c).
+        let tenth = u32::try_from(100_000_000 / per_command.max(1)).unwrap_or(u32::MAX);
+        for (burst, flushes) in [(1, true), (1, false), (tenth.max(1), true), (tenth.max(1), false)] {
+            let cap = Cap {
+                per_command,
+                per_kib: 0,
+                burst,
+                flushes,
+            };
+            let model = Model {
+                cap: Some(cap),
+                ..m()
+            };
+            out.push((model, Kind::Capped(per_command, flushes)));
+        }
+    }
+    out
+}
+
+/// The model with the times that remain when its rate and channels have taken their part.
+fn filled(mut model: Model, samples: &[Sample], kind: &Kind) -> Model {
+    let mut left: BTreeMap<(Class, usize), Vec<(u64, i64)>> = BTreeMap::new();
+    let mut dirty: Vec<(u32, i64)> = Vec::new();
+    let mut device = model.running(1);
+    let mut under_way: BinaryHeap<Reverse<i64>> = BinaryHeap::new();
+    for s in samples {
+        while under_way.peek().is_some_and(|d| d.0 <= s.issued.0) {
+            under_way.pop();
+        }
+        let beside = u32::try_from(under_way.len()).unwrap_or(u32::MAX);
+        let class = Class::of(s.op);
+        let (channel, start) = device.start(s.issued.0, &s.command(beside));
+        let took = (s.done.0 - start).max(0);
+        device.occupy(channel, s.done.0);
+        let n = device.dirty(class);
+        if class == Class::Flush {
+            dirty.push((n, took));
+        }
+        let at = match kind {
+            Kind::ByDepth => bucket(beside),
+            _ => 0,
+        };
+        left.entry((class, at)).or_default().push((s.bytes, took));
+        under_way.push(Reverse(s.done.0));
+    }
+    model.flush = per_write(&dirty);
+    if model.flush.per_write > 0 {
+        let own = |(n, t): &(u32, i64)| (0, t - model.flush.per_write * i64::from(*n));
+        left.insert((Class::Flush, 0), dirty.iter().map(own).collect());
+    }
+    model.times = tables(left);
+    model
+}
+
+/// Tables by class; a bucket of few commands takes its neighbour's.
+fn tables(left: BTreeMap<(Class, usize), Vec<(u64, i64)>>) -> BTreeMap<Class, Vec<Times>> {
+    /// Commands of a bucket that are enough.
+    const ENOUGH: usize = 20;
+    let mut out: BTreeMap<Class, Vec<Times>> = BTreeMap::new();
+    let mut kept: BTreeMap<Class, Vec<(u64, i64)>> = BTreeMap::new();
+    for ((class, at), mut samples) in left {
+        let carried = kept.entry(class).or_default();
+        let list = out.entry(class).or_default();
+        if samples.len() < ENOUGH {
+            // Too few of their own: joined to those of the bucket below.
+            samples.extend(carried.iter().copied());
+        }
+        let t = Times::of(&samples);
+        while list.len() < at {
+            list.push(list.last().cloned().unwrap_or_else(|| t.clone()));
+        }
+        list.push(t);
+        *carried = samples;
+    }
+    out
+}
+
+/// What a flush takes more for each write since the last one: a line, if it explains a fifth of the variance.
+fn per_write(flushes: &[(u32, i64)]) -> FlushTimes {
+    let n = flushes.len() as f64;
+    if flushes.len() < 20 {
+        return FlushTimes::default();
+    }
+    let mx = flushes.iter().map(|f| f64::from(f.0)).sum::<f64>() / n;
+    let my = flushes.iter().map(|f| f.1 as f64).sum::<f64>() / n;
+    let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
+    for f in flushes {
+        let (dx, dy) = (f64::from(f.0) - mx, f.1 as f64 - my);
+        xx += dx * dx;
+        xy += dx * dy;
+        yy += dy * dy;
+    }
+    let explains = xx > 0.0 && yy > 0.0 && xy > 0.0 && xy * xy >= 0.2 * xx * yy;
+    FlushTimes {
+        per_write: if explains { (xy / xx) as i64 } else { 0 },
+    }
+}
+
+/// What a model made of the recorded commands.
+struct Judged {
+    /// (class, recorded, modelled), ns.
+    pairs: Vec<(Class, i64, i64)>,
+}
+
+fn run(model: &Model, samples: &[Sample]) -> Judged {
+    let mut device = model.running(7);
+    let mut under_way: BinaryHeap<Reverse<i64>> = BinaryHeap::new();
+    let mut pairs = Vec::with_capacity(samples.len());
+    for s in samples {
+        while under_way.peek().is_some_and(|d| d.0 <= s.issued.0) {
+            under_way.pop();
+        }
+        let beside = u32::try_from(under_way.len()).unwrap_or(u32::MAX);
+        let done = device.done_at(s.issued, &s.command(beside));
+        under_way.push(Reverse(done.0));
+        pairs.push((Class::of(s.op), s.took(), (done - Nanos(s.issued.0)).0));
+    }
+    Judged { pairs }
+}
+
+impl Judged {
+    fn ops(&self) -> Vec<OpFit> {
+        let mut by: BTreeMap<Class, (Vec<i64>, Vec<i64>)> = BTreeMap::new();
+        for (c, r, m) in &self.pairs {
+            let e = by.entry(*c).or_default();
+            e.0.push(*r);
+            e.1.push(*m);
+        }
+        by.into_iter()
+            .map(|(c, (r, m))| OpFit {
+                op: c.name(),
+                n: r.len() as u64,
+                recorded: three(r),
+                modelled: three(m),
+            })
+            .collect()
+    }
+
+    /// Mean deviation ÷ mean.
+    fn deviation(&self) -> f64 {
+        let sum: f64 = self.pairs.iter().map(|p| p.1 as f64).sum();
+        let off: f64 = self.pairs.iter().map(|p| p.1.abs_diff(p.2) as f64).sum();
+        if sum > 0.0 { off / sum } else { 0.0 }
+    }
+
+    /// Less is better: errors of mean, p50 and p99 by share of commands, and how far single commands are off (a model that
+    /// knows why a command took long is worth more than one that draws it).
+    fn score(&self) -> f64 {
+        let all = self.pairs.len().max(1) as f64;
+        let ops = self.ops();
+        let by_op = ops.iter().map(|o| {
+            let [mean, p50, p99] = o.errors().map(f64::abs);
+            // Rare commands (flushes) matter as much as their share of time, so a root takes the edge off.
+            (o.n as f64 / all).sqrt() * (mean + 0.5 * p50 + 0.5 * p99)
+        });
+        by_op.sum::<f64>() + 0.5 * self.deviation()
+    }
+}
+
+/// Mean, p50, p99.
+fn three(mut v: Vec<i64>) -> [i64; 3] {
+    v.sort_unstable();
+    let n = v.len() as u64;
+    let at = |num: u64| {
+        let r = nearest_rank(n, num, 100).saturating_sub(1);
+        v.get(r as usize).copied().unwrap_or(0)
+    };
+    let sum: i128 = v.iter().map(|x| i128::from(*x)).sum();
+    let mean = i64::try_from(sum / i128::from(n.max(1))).unwrap_or(i64::MAX);
+    [mean, at(50), at(99)]
+}

@@ -1,0 +1,289 @@
+//! Tasks as programs.
+
+use super::depends::{End, Ends, ended_before, window};
+use super::record::{Mark, Recorder, Seen};
+use super::recorded::Arrivals;
+use super::stack::{Stack, Top};
+use super::windows::{Act, Shows, acts};
+use crate::event::NO_SECTOR;
+use crate::model::{BioSpec, Costs, Step, Task};
+use crate::units::Nanos;
+use std::collections::BTreeMap;
+
+/// All that programs are made of.
+pub struct Build<'a> {
+    pub rec: &'a Recorder,
+    pub stack: &'a Stack,
+    pub tops: &'a [Top],
+    pub ends: &'a Ends,
+    pub costs: &'a Costs,
+    pub arrivals: Arrivals,
+}
+
+/// A pause shorter than this is the task's own work at any speed.
+const BUSY: i64 = 20_000;
+/// A pause in which a task may have waited for another's bio.
+const LONG: i64 = 50_000;
+
+/// The programs, and the bios in the order of their submission.
+pub fn tasks(b: &Build<'_>, notes: &mut Vec<String>) -> (Vec<Task>, Vec<BioSpec>) {
+    let (bios, spec_of) = bios(b);
+    let mut marks: BTreeMap<u32, Vec<Mark>> = BTreeMap::new();
+    for m in &b.rec.marks {
+        marks.entry(m.pid).or_default().push(*m);
+    }
+    let shows = Shows {
+        plugs: b.rec.has_plugs(),
+        unplugs: b.rec.has_unplugs(),
+        guess: !b.rec.has_plugs() && !b.rec.fields.all_actions,
+    };
+    if shows.guess {
+        let told = "the trace has no P events: bios of a task less than 20 µs apart are taken for one plug";
+        notes.push(told.to_string());
+    }
+    let mut out: Vec<Task> = Vec::new();
+    for (pid, marks) in &marks {
+        let mut acts = acts(marks, &b.rec.seen, shows);
+        fold(&mut acts, &spec_of);
+        if let Some(t) = task(b, *pid, &acts, &spec_of) {
+            out.push(t);
+        }
+    }
+    out.sort_by_key(|t| (t.start, t.pid));
+    add_workers(b, &bios, &mut out);
+    (out, bios)
+}
+
+/// The bios of the workload, and their place by place in the recording.
+fn bios(b: &Build<'_>) -> (Vec<BioSpec>, Vec<Option<u32>>) {
+    let mut out = Vec::new();
+    let mut place = Vec::with_capacity(b.rec.seen.len());
+    for (s, top) in b.rec.seen.iter().zip(b.tops) {
+        let Some(top) = top else {
+            place.push(None);
+            continue;
+        };
+        place.push(u32::try_from(out.len()).ok());
+        let again = top.again.and_then(|i| b.rec.seen.get(i as usize));
+        out.push(BioSpec {
+            layer: b.stack.place.get(&s.dev).copied().unwrap_or_default(),
+            sector: if s.sector == NO_SECTOR { 0 } else { s.sector },
+            bytes: s.bytes,
+            rwbs: s.rwbs,
+            retry_by: again.map(|a| a.pid),
+            no_merge: false,
+        });
+    }
+    (out, place)
+}
+
+/// Gives what belongs to clones and retries (a task's events between two of its own bios) to the bio before.
+fn fold(acts: &mut Vec<Act>, spec_of: &[Option<u32>]) {
+    let mut out: Vec<Act> = Vec::with_capacity(acts.len());
+    for a in acts.iter() {
+        let own = spec_of.get(a.bio as usize).copied().flatten().is_some();
+        match (own, out.last_mut()) {
+            (false, Some(last)) => {
+                last.opens |= a.opens;
+                last.finishes = a.finishes || (last.finishes && !a.opens);
+                last.slept |= a.slept;
+                last.flushes += a.flushes;
+                last.issues += a.issues;
+                last.inserts += a.inserts;
+            }
+            (false, None) => {}
+            (true, _) => out.push(*a),
+        }
+    }
+    *acts = out;
+}
+
+/// Workers that submit others' bios again need a name, also where they have none of their own.
+fn add_workers(b: &Build<'_>, bios: &[BioSpec], out: &mut Vec<Task>) {
+    let mut wanted: BTreeMap<u32, ()> = bios
+        .iter()
+        .filter_map(|s| s.retry_by)
+        .map(|p| (p, ()))
+        .collect();
+    for t in out.iter() {
+        wanted.remove(&t.pid);
+    }
+    for s in &b.rec.seen {
+        if wanted.remove(&s.pid).is_some() {
+            out.push(Task {
+                pid: s.pid,
+                comm: s.comm,
+                cpu: s.cpu,
+                start: s.q,
+                steps: Vec::new(),
+            });
+        }
+    }
+}
+
+/// One task's program being written.
+struct Writer<'a> {
+    b: &'a Build<'a>,
+    pid: u32,
+    own: &'a [End],
+    depth: Option<u32>,
+    pace: i64,
+    steps: Vec<Step>,
+    open: bool,
+}
+
+fn task(b: &Build<'_>, pid: u32, acts: &[Act], spec_of: &[Option<u32>]) -> Option<Task> {
+    let first = b.rec.seen.get(acts.first()?.bio as usize)?;
+    let own = b.ends.of_task(pid);
+    let mut w = Writer {
+        b,
+        pid,
+        own,
+        depth: window(&under_way_at_pauses(b, pid, acts, own)),
+        pace: pace(b, acts, own),
+        steps: Vec::new(),
+        open: false,
+    };
+    for (k, a) in acts.iter().enumerate() {
+        let s = b.rec.seen.get(a.bio as usize)?;
+        if b.arrivals == Arrivals::Open {
+            w.steps.push(Step::At(s.q));
+        }
+        if a.opens && !w.open {
+            w.steps.push(Step::PlugStart);
+            w.open = true;
+        }
+        if let Some(spec) = spec_of.get(a.bio as usize).copied().flatten() {
+            w.steps.push(Step::Submit(spec));
+        }
+        if a.finishes && w.open {
+            w.steps.push(Step::PlugFinish);
+            w.open = false;
+        }
+        let next = acts.get(k + 1).and_then(|n| b.rec.seen.get(n.bio as usize));
+        if let (Some(next), Arrivals::Closed) = (next, b.arrivals) {
+            w.pause(k + 1, s, a, next.q, spec_of);
+        }
+    }
+    if w.open {
+        w.steps.push(Step::PlugFinish);
+    }
+    Some(Task {
+        pid,
+        comm: first.comm,
+        cpu: first.cpu,
+        start: first.q,
+        steps: w.steps,
+    })
+}
+
+impl Writer<'_> {
+    /// What the task did between its `submitted`-th bio `s` and the next, at `t`.
+    fn pause(&mut self, submitted: usize, s: &Seen, a: &Act, t: Nanos, spec_of: &[Option<u32>]) {
+        let busy_until = s.q.max(end_of_call(self.b.costs, s, a));
+        let gap = (t - busy_until).0.max(0);
+        let before = ended_before(self.own, t);
+        let since = ended_before(self.own, s.q);
+        let newest = before.checked_sub(1).and_then(|i| self.own.get(i));
+        let own_end = newest.filter(|_| before > since);
+        let waits = match self.depth {
+            Some(d) => (submitted >= d as usize).then(|| d - 1),
+            None => own_end
+                .filter(|_| a.slept || gap > BUSY.max(3 * self.pace))
+                .filter(|_| self.slept_for_own(since, before))
+                .map(|_| u32::try_from(submitted.saturating_sub(before)).unwrap_or(u32::MAX)),
+        };
+        if let Some(n) = waits {
+            let needed = submitted.saturating_sub(n as usize);
+            let satisfied = needed.checked_sub(1).and_then(|i| self.own.get(i));
+            self.steps.push(Step::Wait(n));
+            let from = satisfied.map_or(busy_until, |e| e.time.max(busy_until));
+            return self.think((t - from).0);
+        }
+        let other = (a.slept || gap > LONG)
+            .then(|| self.b.ends.others(self.pid, busy_until, t))
+            .flatten();
+        let spec = other.and_then(|e| spec_of.get(e.bio as usize).copied().flatten());
+        if let (Some(e), Some(spec)) = (other, spec) {
+            self.steps.push(Step::WaitFor(spec));
+            return self.think((t - e.time).0);
+        }
+        if a.slept && self.open {
+            // It slept for something that is not in the trace; its plug was emptied.
+            self.steps.push(Step::PlugFinish);
+            self.open = false;
+        }
+        self.think(gap);
+    }
+
+    /// Whether one of the task's own bios ended while the task did not run: only then can it have waited.
+    fn slept_for_own(&self, since: usize, before: usize) -> bool {
+        let ends = self.own.get(since..before).unwrap_or(&[]);
+        ends.iter().any(|e| e.running != self.pid)
+    }
+
+    fn think(&mut self, ns: i64) {
+        if ns > 0 {
+            self.steps.push(Step::Think(Nanos(ns)));
+        }
+    }
+}
+
+/// When the call that submitted `s` was over, by what the model spends in it.
+fn end_of_call(c: &Costs, s: &Seen, a: &Act) -> Nanos {
+    let mut t = match (s.g, s.m) {
+        (None, Some(m)) if !late((m - s.q).0, c.merge.0) => s.q + c.merge,
+        // A retry's or a held bio's request is made elsewhere: the call ends at once.
+        _ if s.again || s.elsewhere => s.q,
+        (Some(g), _) if !a.waited && !late((g - s.q).0, c.getrq.0) => s.q + c.getrq,
+        (Some(g), _) if a.waited || a.opens || a.issues + a.inserts > 0 => g,
+        _ => s.q,
+    };
+    let times = |c: Nanos, n: u32| Nanos(c.0.saturating_mul(i64::from(n)));
+    t = t + times(c.unplug, a.flushes);
+    t + times(c.issue, a.issues) + times(c.insert, a.inserts)
+}
+
+/// Whether a call took so much longer than it costs that it must have waited.
+fn late(took: i64, costs: i64) -> bool {
+    took > (10 * costs).max(50_000)
+}
+
+/// The usual time from bio to bio where nothing of the task's own ended in between: its median.
+fn pace(b: &Build<'_>, acts: &[Act], own: &[End]) -> i64 {
+    let mut gaps = Vec::new();
+    for w in acts.windows(2) {
+        let [a, n] = w else { continue };
+        let (Some(s), Some(n)) = (
+            b.rec.seen.get(a.bio as usize),
+            b.rec.seen.get(n.bio as usize),
+        ) else {
+            continue;
+        };
+        if ended_before(own, n.q) == ended_before(own, s.q) {
+            gaps.push((n.q - s.q).0);
+        }
+    }
+    gaps.sort_unstable();
+    gaps.get(gaps.len() / 2).copied().unwrap_or(0)
+}
+
+/// How many of its bios a task had under way when it stopped to wait for some.
+fn under_way_at_pauses(b: &Build<'_>, pid: u32, acts: &[Act], own: &[End]) -> Vec<u32> {
+    let mut out = Vec::new();
+    for (k, w) in acts.windows(2).enumerate() {
+        let [a, n] = w else { continue };
+        let (Some(s), Some(n)) = (
+            b.rec.seen.get(a.bio as usize),
+            b.rec.seen.get(n.bio as usize),
+        ) else {
+            continue;
+        };
+        let (since, before) = (ended_before(own, s.q), ended_before(own, n.q));
+        let ends = own.get(since..before).unwrap_or(&[]);
+        if ends.iter().any(|e| e.running != pid) {
+            out.push(u32::try_from((k + 1).saturating_sub(since)).unwrap_or(u32::MAX));
+        }
+    }
+    out
+}

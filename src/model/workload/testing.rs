@@ -1,0 +1,1 @@
+//! Traces of a few lines, through the tracker.
