@@ -50,9 +50,14 @@ pub fn replay_text(r: &ReplayReport, style: Style, verbose: bool) -> String {
     let mut out = String::new();
     if let Some(rec) = &r.recorded {
         for i in &rec.inputs {
-            let time = rec.span_ns.map_or(String::new(), |n| format!(" in {}", human_ns(n as f64)));
+            let time = rec
+                .span_ns
+                .map_or(String::new(), |n| format!(" in {}", human_ns(n as f64)));
             let facts = format!("  {} events{time}", human_count(i.events));
-            out.push_str(&format!("{}{facts}\n", style.bold(&cut(&i.path, WIDTH - facts.len()))));
+            out.push_str(&format!(
+                "{}{facts}\n",
+                style.bold(&cut(&i.path, WIDTH - facts.len()))
+            ));
         }
     }
     if let Some(own) = &r.own {
@@ -74,7 +79,12 @@ pub fn replay_text(r: &ReplayReport, style: Style, verbose: bool) -> String {
         out.push('\n');
         for x in refused {
             let why = x.refused.clone().unwrap_or_default();
-            flow("refused", &[format!("{}: {why}", x.label)], &style, &mut out);
+            flow(
+                "refused",
+                &[format!("{}: {why}", x.label)],
+                &style,
+                &mut out,
+            );
         }
     }
     let tests: Vec<String> = r.runs.iter().filter_map(tested).collect();
@@ -104,16 +114,36 @@ fn found(own: &SelfPart, verbose: bool, style: Style, out: &mut String) {
     let all = ["plug", "sched", "flush", "ata", "dm_flush", "zoned", "wbt"];
     let parts: Vec<String> = all.iter().filter_map(|k| part(k)).collect();
     flow("recorded as", &parts, &style, out);
-    let same: Vec<String> = own.runners_up.iter().filter(|o| o.same).map(|o| o.policy.clone()).collect();
+    let same: Vec<String> = own
+        .runners_up
+        .iter()
+        .filter(|o| o.same)
+        .map(|o| o.policy.clone())
+        .collect();
     if !same.is_empty() {
-        flow("or", &[format!("{} (the trace does not tell them apart)", same.join(", "))], &style, out);
+        flow(
+            "or",
+            &[format!(
+                "{} (the trace does not tell them apart)",
+                same.join(", ")
+            )],
+            &style,
+            out,
+        );
     }
     if verbose {
         let other = own.runners_up.iter().filter(|o| !o.same);
-        let rest: Vec<String> = other.map(|o| format!("{} ({:.1})", o.policy, o.distance)).collect();
+        let rest: Vec<String> = other
+            .map(|o| format!("{} ({:.1})", o.policy, o.distance))
+            .collect();
         flow("less like", &rest, &style, out);
     }
-    let differs: Vec<String> = own.differs.iter().take(if verbose { 10 } else { 3 }).cloned().collect();
+    let differs: Vec<String> = own
+        .differs
+        .iter()
+        .take(if verbose { 10 } else { 3 })
+        .cloned()
+        .collect();
     if !differs.is_empty() {
         flow("not alike", &differs, &style, out);
     }

@@ -13,7 +13,14 @@ use std::path::{Path, PathBuf};
 type Numbers = BTreeMap<String, f64>;
 
 /// What is compared of each kind of pair.
-const PLUG: &[&str] = &["issue_bytes", "merged_per_bio", "issues_per_rq", "q2c_ns", "d2c_ns", "run_per_bio"];
+const PLUG: &[&str] = &[
+    "issue_bytes",
+    "merged_per_bio",
+    "issues_per_rq",
+    "q2c_ns",
+    "d2c_ns",
+    "run_per_bio",
+];
 const FLUSH: &[&str] = &[
     "flushes_per_step",
     "issues_per_rq",
@@ -32,7 +39,13 @@ struct Pair {
     kind: &'static [&'static str],
 }
 
-fn both(out: &mut Vec<Pair>, a: (&str, &'static str), b: (&str, &'static str), option: &'static str, kind: &'static [&'static str]) {
+fn both(
+    out: &mut Vec<Pair>,
+    a: (&str, &'static str),
+    b: (&str, &'static str),
+    option: &'static str,
+    kind: &'static [&'static str],
+) {
     for (from, to) in [(a, b), (b, a)] {
         out.push(Pair {
             from: from.0.to_string(),
@@ -59,13 +72,55 @@ fn pairs() -> Vec<Pair> {
         }
     }
     let sets = [
-        ("flush-head-plain", "head", "flush-tail-plain", "tail", "--flush"),
-        ("flush-head-dm2", "head", "flush-tail-dm2", "tail", "--flush"),
-        ("flush-slow-head-plain", "head", "flush-slow-tail-plain", "tail", "--flush"),
-        ("flush-slow-head-dm2", "head", "flush-slow-tail-dm2", "tail", "--flush"),
-        ("flush-head-dm2", "per-line", "flush-head-dm2dev", "per-device", "--dm-flush"),
-        ("flush-head-plain", "bounce", "flush-head-park", "park", "--ata"),
-        ("flush-slow-head-plain", "bounce", "flush-slow-head-park", "park", "--ata"),
+        (
+            "flush-head-plain",
+            "head",
+            "flush-tail-plain",
+            "tail",
+            "--flush",
+        ),
+        (
+            "flush-head-dm2",
+            "head",
+            "flush-tail-dm2",
+            "tail",
+            "--flush",
+        ),
+        (
+            "flush-slow-head-plain",
+            "head",
+            "flush-slow-tail-plain",
+            "tail",
+            "--flush",
+        ),
+        (
+            "flush-slow-head-dm2",
+            "head",
+            "flush-slow-tail-dm2",
+            "tail",
+            "--flush",
+        ),
+        (
+            "flush-head-dm2",
+            "per-line",
+            "flush-head-dm2dev",
+            "per-device",
+            "--dm-flush",
+        ),
+        (
+            "flush-head-plain",
+            "bounce",
+            "flush-head-park",
+            "park",
+            "--ata",
+        ),
+        (
+            "flush-slow-head-plain",
+            "bounce",
+            "flush-slow-head-park",
+            "park",
+            "--ata",
+        ),
     ];
     for (a, x, b, y, option) in sets {
         both(&mut out, (a, x), (b, y), option, FLUSH);
@@ -74,7 +129,13 @@ fn pairs() -> Vec<Pair> {
         let (a, b) = (format!("zoned-plug-{size}"), format!("zoned-pipe-{size}"));
         both(&mut out, (&a, "plug"), (&b, "pipeline"), "--zoned", PLUG);
     }
-    both(&mut out, ("zoned-plug-mqd-qd64", "plug"), ("k61-zoned-lock-qd64", "lock"), "--zoned", PLUG);
+    both(
+        &mut out,
+        ("zoned-plug-mqd-qd64", "plug"),
+        ("k61-zoned-lock-qd64", "lock"),
+        "--zoned",
+        PLUG,
+    );
     out
 }
 
@@ -85,7 +146,9 @@ fn main_disk(keys: &Value) -> Numbers {
     let busiest = numbers
         .filter(|n| n.contains_key("requests"))
         .max_by(|a, b| {
-            let bios = |n: &serde_json::Map<String, Value>| n.get("bios").and_then(Value::as_f64).unwrap_or(0.0);
+            let bios = |n: &serde_json::Map<String, Value>| {
+                n.get("bios").and_then(Value::as_f64).unwrap_or(0.0)
+            };
             bios(a).total_cmp(&bios(b))
         });
     let mut out: Numbers = busiest
@@ -143,7 +206,8 @@ impl Entry {
         self.unchanged.is_none_or(|u| self.off(u).abs() > self.bar)
     }
     fn better(&self) -> bool {
-        self.unchanged.is_none_or(|u| self.off(self.predicted).abs() < self.off(u).abs())
+        self.unchanged
+            .is_none_or(|u| self.off(self.predicted).abs() < self.off(u).abs())
     }
     fn line(&self) -> String {
         let pct = |v: Option<f64>| match v.map(|v| self.off(v)) {
@@ -190,7 +254,9 @@ fn entries(lab: &Path) -> Vec<Entry> {
         let scale = |n: &Numbers| n.get("requests_per_bio").copied().filter(|v| *v > 0.0);
         let scale = scale(to).zip(scale(from)).map(|(t, f)| t / f);
         for what in p.kind {
-            let Some(rec) = to.get(*what).copied() else { continue };
+            let Some(rec) = to.get(*what).copied() else {
+                continue;
+            };
             let unchanged = from.get(*what).copied();
             out.push(Entry {
                 pair: format!("{} → {}", p.from, p.to),
@@ -198,7 +264,13 @@ fn entries(lab: &Path) -> Vec<Entry> {
                 recorded: rec,
                 predicted: predicted.get(*what).copied().unwrap_or(f64::INFINITY),
                 unchanged,
-                scaled: unchanged.zip(scale).map(|(u, s)| if what.ends_with("_ns") || *what == "run_per_bio" { u * s } else { u }),
+                scaled: unchanged.zip(scale).map(|(u, s)| {
+                    if what.ends_with("_ns") || *what == "run_per_bio" {
+                        u * s
+                    } else {
+                        u
+                    }
+                }),
                 bar: bar(what, to),
             });
         }
@@ -215,7 +287,11 @@ fn predictions_of_the_other_recordings_of_a_set() {
     let met = all.iter().filter(|e| e.met()).count();
     let differ: Vec<&Entry> = all.iter().filter(|e| e.differs()).collect();
     let better = differ.iter().filter(|e| e.better()).count();
-    let base = |f: fn(&Entry) -> Option<f64>| all.iter().filter(|e| f(e).is_some_and(|v| e.off(v).abs() <= e.bar)).count();
+    let base = |f: fn(&Entry) -> Option<f64>| {
+        all.iter()
+            .filter(|e| f(e).is_some_and(|v| e.off(v).abs() <= e.bar))
+            .count()
+    };
     let sums = format!(
         "{met} of {} numbers within their bar ({:.0} %); \"no change\" has {}, \"scaled by requests\" {}. Where the recordings differ by more than the bar, the \
          prediction is nearer than \"no change\" in {better} of {}.",
@@ -233,12 +309,16 @@ fn predictions_of_the_other_recordings_of_a_set() {
 
 /// Writes a table into docs/model.md between its marks when blessing.
 fn place(mark: &str, table: &str) {
-    if std::env::var_os("BLKAN_BLESS").is_none_or(|v| v != "1") || std::env::var_os("CI").is_some() {
+    if std::env::var_os("BLKAN_BLESS").is_none_or(|v| v != "1") || std::env::var_os("CI").is_some()
+    {
         return;
     }
     let file = root().join("docs/model.md");
     let text = fs::read_to_string(&file).expect("docs/model.md");
-    let (begin, end) = (format!("<!-- {mark} -->\n"), format!("<!-- end of {mark} -->"));
+    let (begin, end) = (
+        format!("<!-- {mark} -->\n"),
+        format!("<!-- end of {mark} -->"),
+    );
     let a = text.find(&begin).expect("the mark") + begin.len();
     let b = text.find(&end).expect("the end mark");
     let new = format!("{}\n{table}\n\n{}", &text[..a], &text[b..]);

@@ -161,9 +161,15 @@ pub fn infer(base: &Base, start: Policy, told: &[&str], recorded: &Signature) ->
             held = s.best(held, all)?;
         }
         if free("flush") {
-            let all = each(&held, "flush", FlushInsert::ALL, FlushInsert::name, |p, v| {
-                p.flush = v;
-            });
+            let all = each(
+                &held,
+                "flush",
+                FlushInsert::ALL,
+                FlushInsert::name,
+                |p, v| {
+                    p.flush = v;
+                },
+            );
             held = s.best(held, all)?;
         }
         if facts.lines && free("dm_flush") {
@@ -174,7 +180,9 @@ pub fn infer(base: &Base, start: Policy, told: &[&str], recorded: &Signature) ->
         }
     }
     if free("plug") {
-        let all = each(&held, "plug", PlugMode::ALL, PlugMode::name, |p, v| p.plug = v);
+        let all = each(&held, "plug", PlugMode::ALL, PlugMode::name, |p, v| {
+            p.plug = v
+        });
         held = s.best(held, all)?;
     }
     outcome(s, &held)

@@ -54,7 +54,13 @@ const MADE: &[Made] = &[
 pub fn list() -> String {
     let mut out = String::new();
     for m in MADE {
-        out.push_str(&format!("{}: {}\n    keys: {}\n    device: {}\n", m.name, m.about, m.keys.join(", "), m.device));
+        out.push_str(&format!(
+            "{}: {}\n    keys: {}\n    device: {}\n",
+            m.name,
+            m.about,
+            m.keys.join(", "),
+            m.device
+        ));
     }
     out
 }
@@ -70,7 +76,9 @@ impl Keys {
             let (key, value) = (key.trim(), value.trim());
             if !m.keys.contains(&key) {
                 let hint = format!("its keys are {}", m.keys.join(", "));
-                return Err(Error::usage(format!("--workload {}: no key '{key}'", m.name)).hint(hint));
+                return Err(
+                    Error::usage(format!("--workload {}: no key '{key}'", m.name)).hint(hint),
+                );
             }
             let (_, bytes) = crate::units::parse_capacity(value)
                 .map_err(|e| Error::usage(format!("--workload {}: {key}: {e}", m.name)))?;
@@ -80,9 +88,16 @@ impl Keys {
     }
 
     fn get(&self, key: &str, default: u64, most: u64) -> Result<u64> {
-        let found = self.0.iter().rev().find(|(k, _)| k == key).map_or(default, |(_, v)| *v);
+        let found = self
+            .0
+            .iter()
+            .rev()
+            .find(|(k, _)| k == key)
+            .map_or(default, |(_, v)| *v);
         if found > most {
-            return Err(Error::usage(format!("--workload: {key} {found} is more than {most}")));
+            return Err(Error::usage(format!(
+                "--workload: {key} {found} is more than {most}"
+            )));
         }
         Ok(found)
     }
@@ -99,7 +114,9 @@ const BIOS: u64 = 20_000_000;
 fn bounded(n: u64) -> Result<()> {
     match n <= BIOS {
         true => Ok(()),
-        false => Err(Error::usage(format!("--workload: {n} bios, at most {BIOS} are made"))),
+        false => Err(Error::usage(format!(
+            "--workload: {n} bios, at most {BIOS} are made"
+        ))),
     }
 }
 
@@ -107,7 +124,9 @@ fn plug2k(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
     let d = Plug2k::default();
     let block = k.small("block", d.block, 4096)?;
     if !(512..=4096).contains(&block) || !block.is_power_of_two() {
-        return Err(Error::usage(format!("--workload plug2k: block {block} is not 512, 1024, 2048 or 4096")));
+        return Err(Error::usage(format!(
+            "--workload plug2k: block {block} is not 512, 1024, 2048 or 4096"
+        )));
     }
     let made = Plug2k {
         jobs: k.small("jobs", d.jobs, 4096)?,
@@ -198,7 +217,9 @@ pub fn device(given: &[String]) -> Result<Option<Model>> {
     let [text] = given else {
         return match given {
             [] => Ok(None),
-            _ => Err(Error::usage("--device: one device for all disks".to_string())),
+            _ => Err(Error::usage(
+                "--device: one device for all disks".to_string(),
+            )),
         };
     };
     let wrong = |e: String| {
@@ -216,10 +237,15 @@ pub fn made(text: &str, o: &ReplayOpts) -> Result<Source> {
     let (name, keys) = text.split_once(':').unwrap_or((text, ""));
     let unknown = || {
         let names: Vec<&str> = MADE.iter().map(|m| m.name).collect();
-        Error::usage(format!("--workload: no workload named '{name}'"))
-            .hint(format!("there are {}; `--workload list` tells more", names.join(", ")))
+        Error::usage(format!("--workload: no workload named '{name}'")).hint(format!(
+            "there are {}; `--workload list` tells more",
+            names.join(", ")
+        ))
     };
-    let m = MADE.iter().find(|m| m.name == name.trim()).ok_or_else(unknown)?;
+    let m = MADE
+        .iter()
+        .find(|m| m.name == name.trim())
+        .ok_or_else(unknown)?;
     let (workload, policy) = (m.make)(&Keys::read(m, keys)?, o.seed)?;
     let model = match device(&o.device)? {
         Some(model) => model,
@@ -269,10 +295,16 @@ pub fn timing(m: &Model) -> String {
     let mut parts = Vec::new();
     if let Some(c) = m.cap {
         if c.per_command > 0 {
-            parts.push(format!("at most {:.0} commands/s", 1e9 / c.per_command as f64));
+            parts.push(format!(
+                "at most {:.0} commands/s",
+                1e9 / c.per_command as f64
+            ));
         }
         if c.per_kib > 0 {
-            parts.push(format!("at most {:.0} MB/s", 1_024_000.0 / c.per_kib as f64));
+            parts.push(format!(
+                "at most {:.0} MB/s",
+                1_024_000.0 / c.per_kib as f64
+            ));
         }
     }
     if m.channels > 0 {

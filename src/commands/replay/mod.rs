@@ -13,9 +13,7 @@ use super::{Done, InputOpts, OutputOpts, Rows, Window};
 use crate::error::{Error, Kind, Result};
 use crate::event::BlockEvent;
 use crate::format::{Known, WRITERS};
-use crate::metrics::predict::{
-    self, Key, RecordedPart, ReplayReport, RunPart, RunnerUp, SelfPart,
-};
+use crate::metrics::predict::{self, Key, RecordedPart, ReplayReport, RunPart, RunnerUp, SelfPart};
 use crate::metrics::report::StatsReport;
 use crate::model::signature::Term;
 use crate::model::{LayerKind, Policy};
@@ -143,7 +141,9 @@ fn answer(o: &ReplayOpts, s: Source) -> Result<ReplayReport> {
     let facts = infer::Facts::of(&base.workload);
     for row in o.sweep.rows(&policy)? {
         last = row.policy.clone();
-        report.runs.push(what_if(&base, row, &facts, report.own.as_ref())?);
+        report
+            .runs
+            .push(what_if(&base, row, &facts, report.own.as_ref())?);
     }
     if let Some(path) = &o.trace_out {
         write_trace(&base, &last, path)?;
@@ -209,12 +209,7 @@ fn say(t: &Term) -> String {
     format!("{} of {}: {a:.4} recorded, {b:.4} replayed", t.what, t.dev)
 }
 
-fn what_if(
-    base: &Base,
-    row: Row,
-    facts: &infer::Facts,
-    own: Option<&SelfPart>,
-) -> Result<RunPart> {
+fn what_if(base: &Base, row: Row, facts: &infer::Facts, own: Option<&SelfPart>) -> Result<RunPart> {
     let policy = named(&row.policy, base)?;
     if let Some(why) = source::cannot(&row, base, facts) {
         return Ok(empty(policy, row.label, Some(why)));
@@ -238,10 +233,15 @@ fn what_if(
 
 /// The simulated events as a trace that every command reads: blkan's own text, or by the name's ending blkparse's.
 fn write_trace(base: &Base, policy: &Policy, path: &Path) -> Result<()> {
-    let text = path.extension().is_some_and(|e| e == "txt" || e == "blkparse");
+    let text = path
+        .extension()
+        .is_some_and(|e| e == "txt" || e == "blkparse");
     let name = if text { "blkparse" } else { "canonical" };
     let no_writer = || Error::new(Kind::Io, format!("no writer named {name}"));
-    let info = WRITERS.iter().find(|w| w.name == name).ok_or_else(no_writer)?;
+    let info = WRITERS
+        .iter()
+        .find(|w| w.name == name)
+        .ok_or_else(no_writer)?;
     let meta = base.meta();
     let known = Known {
         comms: &meta.comms,

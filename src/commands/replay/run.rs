@@ -103,7 +103,8 @@ impl Out for Feed<'_> {
     fn event(&mut self, ev: &BlockEvent, _: Of) {
         self.print.write_i64(ev.time.0);
         self.print.write_u64(ev.sector ^ ev.bytes.rotate_left(32));
-        self.print.write_u32(ev.pid.rotate_left(8) ^ ev.action as u32);
+        self.print
+            .write_u32(ev.pid.rotate_left(8) ^ ev.action as u32);
         self.tracker.observe(ev, &mut self.measures);
         if let Some(f) = &mut self.also {
             f(ev);
@@ -164,7 +165,13 @@ impl Base {
             also,
         };
         let mut services = (self.devices)(policy, self.seed)?;
-        let tally = simulate(&self.workload, policy, &self.costs, &mut services, &mut feed)?;
+        let tally = simulate(
+            &self.workload,
+            policy,
+            &self.costs,
+            &mut services,
+            &mut feed,
+        )?;
         let mut measures = feed.measures;
         let tracker = feed.tracker.finish(&mut measures);
         let extras = Extras {

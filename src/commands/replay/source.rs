@@ -8,16 +8,17 @@ use super::run::{Base, Measures};
 use super::sweep::Row;
 use super::{Arrivals, ReplayOpts, made};
 use crate::error::Result;
-use crate::event::{BlockEvent, DevId, Fields, TraceMeta};
+use crate::event::{Action, BlockEvent, DevId, Fields, TraceMeta};
 use crate::lifecycle::{Bio, FlushStep, Merge, Outcome, Request, Sink, TrackerReport};
 use crate::metrics::Extras;
 use crate::metrics::predict::DeviceFit;
 use crate::metrics::report::StatsReport;
-use crate::model::policy::{Ata, DmFlush, Zoned};
+use crate::model::device::{Fit, OpFit};
+use crate::model::policy::{Ata, DmFlush, Switch, Zoned};
 use crate::model::signature::Signature;
 use crate::model::workload::{self, Options, Recorded, Recorder};
 use crate::model::{LayerKind, Policy};
-use crate::units::Nanos;
+use crate::units::{Nanos, human_count, human_ns};
 
 /// The numbers of the recording.
 pub struct RecordedStats {
@@ -64,6 +65,8 @@ struct Both {
     /// Issue times of requests that were open at the end.
     open: Vec<Nanos>,
     issued: u64,
+    /// Most requests that a plug was emptied of.
+    longest_plug: u64,
 }
 
 /// Open requests whose issue is kept: more than any device has in flight.
@@ -71,6 +74,9 @@ const OPEN: usize = 1 << 20;
 
 impl Sink for Both {
     fn event(&mut self, ev: &BlockEvent) {
+        if matches!(ev.action, Action::Unplug | Action::UnplugTimer) {
+            self.longest_plug = self.longest_plug.max(ev.aux);
+        }
         self.recorder.event(ev);
         self.measures.event(ev);
     }
@@ -136,6 +142,7 @@ fn traced(o: &ReplayOpts) -> Result<(Source, bool)> {
         measures: Measures::full(),
         open: Vec::new(),
         issued: 0,
+        longest_plug: 0,
     };
     let f = session::run(&o.input, &o.window, &o.output, &mut both)?;
     warnings::warn(&f, &o.output);
@@ -147,7 +154,11 @@ fn traced(o: &ReplayOpts) -> Result<(Source, bool)> {
             Arrivals::Closed => workload::Arrivals::Closed,
             Arrivals::Open => workload::Arrivals::Open,
         },
-        queues: f.queue.iter().filter_map(|q| Some((q.dev?, q.info.clone()))).collect(),
+        queues: f
+            .queue
+            .iter()
+            .filter_map(|q| Some((q.dev?, q.info.clone())))
+            .collect(),
         names: f.names.clone(),
         zone_size: o.sweep.zone_size,
         device,
@@ -159,14 +170,23 @@ fn traced(o: &ReplayOpts) -> Result<(Source, bool)> {
     };
     let mut notes = Vec::new();
     if f.meta.fields.completions_may_vanish {
-        notes.push("the recorder may drop completions: times are those of the ones it kept".to_string());
+        notes.push(
+            "the recorder may drop completions: times are those of the ones it kept".to_string(),
+        );
     }
-    let Both { recorder, measures, .. } = both;
+    let longest = both.longest_plug;
+    let Both {
+        recorder, measures, ..
+    } = both;
     let recorded = recorder.finish(&f.meta.comms, &options);
     let signature = measures.signature;
-    let stats = measures.collector.map(|c| c.finish(f.tracker, &f.meta, extras));
+    let stats = measures
+        .collector
+        .map(|c| c.finish(f.tracker, &f.meta, extras));
     let recorded = match (recorded, missing > MISSING) {
-        (Err(why), _) => Err(format!("{why}; `stats` and `explain` show what the trace tells")),
+        (Err(why), _) => Err(format!(
+            "{why}; `stats` and `explain` show what the trace tells"
+        )),
         (Ok(_), true) => Err(format!(
             "{:.1} % of the issued requests have no completion: how long the device takes and what tasks waited for cannot be told; `explain --why small-io` still \
              counts what each plug order would merge",
@@ -178,7 +198,7 @@ fn traced(o: &ReplayOpts) -> Result<(Source, bool)> {
         Err(why) => (Err(why), Policy::default(), Vec::new()),
         Ok(r) => {
             notes.extend(r.notes.iter().cloned());
-            let (policy, models) = (r.policy(), models(&r));
+            let (policy, models) = (start(&r, longest), models(&r));
             (Ok(base(r, o.seed)), policy, models)
         }
     };
@@ -201,8 +221,62 @@ fn base(r: Recorded, seed: u64) -> Base {
     Base {
         workload,
         costs,
-        devices: Box::new(move |policy, seed| Ok(r.services(policy, seed))),
+        devices: Box::new(move |policy, seed| {
+            let model = |k: usize, f: &Option<Fit>| {
+                let m = f.as_ref().map(|f| f.model.clone()).unwrap_or_default();
+                let m = match policy.iops_cap {
+                    Some(cap) => m.capped(cap),
+                    None => m,
+                };
+                m.service(seed.wrapping_add(k as u64))
+            };
+            let fits = r.fits.iter().enumerate();
+            Ok(fits.map(|(k, f)| model(k, f)).collect())
+        }),
         seed,
+    }
+}
+
+/// A class of commands, recorded beside modelled.
+fn fitted(f: &OpFit) -> String {
+    let of = |a: [i64; 3], k: usize| human_ns(a.get(k).copied().unwrap_or(0) as f64);
+    let (r, m) = (f.recorded, f.modelled);
+    format!(
+        "{} {}: D2C {} recorded, {} modelled, p99 {} and {}",
+        human_count(f.n),
+        f.op,
+        of(r, 0),
+        of(m, 0),
+        of(r, 2),
+        of(m, 2)
+    )
+}
+
+/// What the trace shows of its policy without a replay.
+fn start(r: &Recorded, longest_plug: u64) -> Policy {
+    let disks = || {
+        r.workload
+            .topology
+            .layers
+            .iter()
+            .filter_map(|l| match &l.kind {
+                LayerKind::Disk(d) => Some(d),
+                _ => None,
+            })
+    };
+    let default = Policy::default();
+    Policy {
+        // A plug that was emptied of more requests than 5.15 holds: the limit of a later kernel, whatever its order.
+        plug_limit: (longest_plug > 16).then_some(32),
+        wbt: match disks().any(|d| d.wbt_limit > 0) {
+            true => Switch::On,
+            false => Switch::Off,
+        },
+        zoned: match disks().any(|d| d.zone_sectors > 0) {
+            true => Zoned::Plug,
+            false => Zoned::Off,
+        },
+        ..default
     }
 }
 
@@ -216,9 +290,9 @@ fn models(r: &Recorded) -> Vec<DeviceFit> {
             let fit = fit.as_ref()?;
             Some(DeviceFit {
                 dev: l.dev.to_string(),
-                model: fit.model.describe(),
+                model: format!("{}: {}", fit.kind, made::timing(&fit.model)),
                 disk: made::describe(d),
-                fit: fit.lines(),
+                fit: fit.ops.iter().map(fitted).collect(),
             })
         })
         .collect()
@@ -243,7 +317,10 @@ pub fn cannot(row: &Row, base: &Base, facts: &Facts) -> Option<String> {
         return Some(why.to_string());
     }
     if named("zoned ") && p.zoned != Zoned::Off && !facts.zoned && p.zone_size.is_none() {
-        return Some("this trace does not show zones: give --zone-size BYTES if the device has some".to_string());
+        return Some(
+            "this trace does not show zones: give --zone-size BYTES if the device has some"
+                .to_string(),
+        );
     }
     if named("block size ") && !base.workload.bios.iter().any(|b| b.bytes > 0) {
         return Some("no bio with data is in this trace".to_string());

@@ -84,39 +84,97 @@ impl Switches {
     pub fn rows(&self, base: &Policy) -> Result<Vec<Row>> {
         let n = self.combinations();
         if n > ROWS as u128 {
-            return Err(
-                Error::usage(format!("replay: {n} combinations, at most {ROWS} are run at once"))
-                    .hint("name fewer values, or several commands"),
-            );
+            return Err(Error::usage(format!(
+                "replay: {n} combinations, at most {ROWS} are run at once"
+            ))
+            .hint("name fewer values, or several commands"));
         }
         let start = Row {
             label: String::new(),
             policy: base.clone(),
         };
         let mut rows = vec![start];
-        rows = expand(rows, "plug", &self.plug, |v| v.name().into(), |p, v| p.plug = *v);
-        rows = expand(rows, "plug limit", &self.plug_limit, u32::to_string, |p, v| {
-            p.plug_limit = Some(*v);
+        rows = expand(
+            rows,
+            "plug",
+            &self.plug,
+            |v| v.name().into(),
+            |p, v| p.plug = *v,
+        );
+        rows = expand(
+            rows,
+            "plug limit",
+            &self.plug_limit,
+            u32::to_string,
+            |p, v| {
+                p.plug_limit = Some(*v);
+            },
+        );
+        rows = expand(rows, "nomerges", &self.nomerges, u8::to_string, |p, v| {
+            p.nomerges = *v
         });
-        rows = expand(rows, "nomerges", &self.nomerges, u8::to_string, |p, v| p.nomerges = *v);
         let kb = |v: &u32| format!("{v} KiB");
         rows = expand(rows, "max_sectors", &self.max_sectors_kb, kb, |p, v| {
             p.max_sectors_kb = Some(*v);
         });
-        rows = expand(rows, "sched", &self.sched, |v| v.name().into(), |p, v| {
-            p.sched = Some(*v);
+        rows = expand(
+            rows,
+            "sched",
+            &self.sched,
+            |v| v.name().into(),
+            |p, v| {
+                p.sched = Some(*v);
+            },
+        );
+        rows = expand(
+            rows,
+            "flush",
+            &self.flush,
+            |v| v.name().into(),
+            |p, v| p.flush = *v,
+        );
+        rows = expand(
+            rows,
+            "ata",
+            &self.ata,
+            |v| v.name().into(),
+            |p, v| p.ata = *v,
+        );
+        rows = expand(
+            rows,
+            "dm-flush",
+            &self.dm_flush,
+            |v| v.name().into(),
+            |p, v| {
+                p.dm_flush = *v;
+            },
+        );
+        rows = expand(
+            rows,
+            "wbt",
+            &self.wbt,
+            |v| v.name().into(),
+            |p, v| p.wbt = *v,
+        );
+        rows = expand(
+            rows,
+            "zoned",
+            &self.zoned,
+            |v| v.name().into(),
+            |p, v| p.zoned = *v,
+        );
+        rows = expand(
+            rows,
+            "block size",
+            &self.soft_block_size,
+            u32::to_string,
+            |p, v| {
+                p.soft_block_size = Some(*v);
+            },
+        );
+        rows = expand(rows, "depth", &self.depth, u32::to_string, |p, v| {
+            p.depth = Some(*v)
         });
-        rows = expand(rows, "flush", &self.flush, |v| v.name().into(), |p, v| p.flush = *v);
-        rows = expand(rows, "ata", &self.ata, |v| v.name().into(), |p, v| p.ata = *v);
-        rows = expand(rows, "dm-flush", &self.dm_flush, |v| v.name().into(), |p, v| {
-            p.dm_flush = *v;
-        });
-        rows = expand(rows, "wbt", &self.wbt, |v| v.name().into(), |p, v| p.wbt = *v);
-        rows = expand(rows, "zoned", &self.zoned, |v| v.name().into(), |p, v| p.zoned = *v);
-        rows = expand(rows, "block size", &self.soft_block_size, u32::to_string, |p, v| {
-            p.soft_block_size = Some(*v);
-        });
-        rows = expand(rows, "depth", &self.depth, u32::to_string, |p, v| p.depth = Some(*v));
         rows = expand(rows, "IOPS cap", &self.iops_cap, u64::to_string, |p, v| {
             p.iops_cap = Some(*v);
         });

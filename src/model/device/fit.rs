@@ -100,7 +100,9 @@ impl Kind {
             Kind::ByDepth => "each command takes its time, by how many are beside it".to_string(),
             Kind::Channels(1) => "one command at a time".to_string(),
             Kind::Channels(k) => format!("{k} commands at a time"),
-            Kind::Capped(ns, _) => format!("at most {} commands a second", 1_000_000_000 / ns.max(1)),
+            Kind::Capped(ns, _) => {
+                format!("at most {} commands a second", 1_000_000_000 / ns.max(1))
+            }
         }
     }
 }
@@ -118,7 +120,12 @@ fn candidates(samples: &[Sample]) -> Vec<(Model, Kind)> {
     for per_command in rate::candidates(samples) {
         // QEMU lets a tenth of a second's commands pass at once (util/throttle.c).
         let tenth = u32::try_from(100_000_000 / per_command.max(1)).unwrap_or(u32::MAX);
-        for (burst, flushes) in [(1, true), (1, false), (tenth.max(1), true), (tenth.max(1), false)] {
+        for (burst, flushes) in [
+            (1, true),
+            (1, false),
+            (tenth.max(1), true),
+            (tenth.max(1), false),
+        ] {
             let cap = Cap {
                 per_command,
                 per_kib: 0,

@@ -176,7 +176,9 @@ impl<'a> One<'a> {
             .or_else(|| unmerged.then_some(longest));
         disk.max_sectors = match found {
             Some(n) if n >= longest => u32::try_from(n).unwrap_or(u32::MAX),
-            _ => disk.max_sectors.max(u32::try_from(longest).unwrap_or(u32::MAX)),
+            _ => disk
+                .max_sectors
+                .max(u32::try_from(longest).unwrap_or(u32::MAX)),
         };
         let most = self.requests().map(|r| r.bios).max().unwrap_or(0);
         disk.max_segments = disk.max_segments.max(most);

@@ -23,7 +23,14 @@ pub fn of(rec: &Recorder, dev: DevId) -> (Sched, bool) {
     let (waited, turned) = order(&data);
     if waited >= 20 {
         let sorted = turned * 20 >= waited;
-        return (if sorted { Sched::MqDeadline } else { Sched::None }, true);
+        return (
+            if sorted {
+                Sched::MqDeadline
+            } else {
+                Sched::None
+            },
+            true,
+        );
     }
     // Nothing waited: only that every request was inserted speaks for one.
     let all = inserted * 20 >= data.len() * 19;

@@ -73,7 +73,8 @@ impl Stack {
         let opaque = &self.opaque;
         self.layers.retain(|l| !opaque.contains(&l.dev));
         for (k, l) in self.layers.iter().enumerate() {
-            self.place.insert(l.dev, u16::try_from(k).unwrap_or(u16::MAX));
+            self.place
+                .insert(l.dev, u16::try_from(k).unwrap_or(u16::MAX));
         }
         let moved: BTreeMap<u16, u16> = old
             .iter()
