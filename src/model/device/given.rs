@@ -1,7 +1,7 @@
 //! Devices as a user describes them: `nvme`, `hdd:iops=150`, `null:latency=100us`.
 
-use super::timing::{Cap, Class, FlushTimes, Model};
 use super::Times;
+use super::timing::{Cap, Class, FlushTimes, Model};
 
 /// What each known name stands for: channels, then read, write, flush and other in µs.
 const KNOWN: &[(&str, u32, [i64; 4])] = &[
@@ -85,7 +85,8 @@ fn set(m: &mut Model, key: &str, value: &str) -> Result<(), String> {
                 "write_us" => Class::Write,
                 _ => Class::Flush,
             };
-            m.times.insert(class, vec![Times::fixed(time(value, 1000)?)]);
+            m.times
+                .insert(class, vec![Times::fixed(time(value, 1000)?)]);
         }
         _ => {
             return Err(format!(
@@ -105,17 +106,32 @@ fn count(s: &str) -> Result<u64, String> {
             None => (s, 1),
         },
     };
-    let n = digits.parse::<u64>().ok().and_then(|n| n.checked_mul(scale));
+    let n = digits
+        .parse::<u64>()
+        .ok()
+        .and_then(|n| n.checked_mul(scale));
     n.filter(|n| *n > 0)
         .ok_or_else(|| format!("expected a count like 1500 or 180k, found '{s}'"))
 }
 
 /// A time with a unit, or in `plain` ns.
 fn time(s: &str, plain: u64) -> Result<i64, String> {
-    let units = [("ns", 1), ("us", 1000), ("µs", 1000), ("ms", 1_000_000), ("s", 1_000_000_000)];
-    let found = units.iter().find_map(|(u, k)| Some((s.strip_suffix(u)?, *k)));
+    let units = [
+        ("ns", 1),
+        ("us", 1000),
+        ("µs", 1000),
+        ("ms", 1_000_000),
+        ("s", 1_000_000_000),
+    ];
+    let found = units
+        .iter()
+        .find_map(|(u, k)| Some((s.strip_suffix(u)?, *k)));
     let (digits, scale) = found.unwrap_or((s, plain));
-    let n = digits.trim().parse::<u64>().ok().and_then(|n| n.checked_mul(scale));
+    let n = digits
+        .trim()
+        .parse::<u64>()
+        .ok()
+        .and_then(|n| n.checked_mul(scale));
     n.and_then(|n| i64::try_from(n).ok())
         .ok_or_else(|| format!("expected a time like 100us, found '{s}'"))
 }
@@ -144,7 +160,17 @@ mod tests {
         assert_eq!(s.done_at(Nanos(5), &c), Nanos(100_005));
         let m = parse("hdd:mbps=100").unwrap();
         assert_eq!(m.cap.unwrap().per_kib, 10_240);
-        for bad in ["", "tape", "hdd:iops", "hdd:iops=0", "hdd:iops=x", "hdd:size=1", "null:latency=-1us", "hdd:iops=99999999999999999999", "nvme:channels=1M"] {
+        for bad in [
+            "",
+            "tape",
+            "hdd:iops",
+            "hdd:iops=0",
+            "hdd:iops=x",
+            "hdd:size=1",
+            "null:latency=-1us",
+            "hdd:iops=99999999999999999999",
+            "nvme:channels=1M",
+        ] {
             assert!(parse(bad).is_err(), "{bad}");
         }
     }

@@ -107,7 +107,9 @@ mod tests {
 
     #[test]
     fn a_line_is_found_where_there_is_one() {
-        let line: Vec<(u64, i64)> = (1..200).map(|k| (k * 1024, 5_000 + 70 * k as i64)).collect();
+        let line: Vec<(u64, i64)> = (1..200)
+            .map(|k| (k * 1024, 5_000 + 70 * k as i64))
+            .collect();
         let t = Times::of(&line);
         assert_eq!(t.per_kib, 70);
         assert_eq!(t.draw(1024 * 1024, &mut Rng::new(1)), 5_000 + 70 * 1024);

@@ -97,7 +97,9 @@ impl Model {
 
     /// The same device at no more than this many commands a second.
     pub fn capped(mut self, iops: u64) -> Model {
-        let per_command = i64::try_from(1_000_000_000 / iops.max(1)).unwrap_or(i64::MAX).max(1);
+        let per_command = i64::try_from(1_000_000_000 / iops.max(1))
+            .unwrap_or(i64::MAX)
+            .max(1);
         let old = self.cap.unwrap_or(Cap {
             per_command: 0,
             per_kib: 0,
@@ -136,7 +138,9 @@ pub(super) struct Running {
 impl Running {
     /// When the command may begin, by the rate.
     pub fn release(&mut self, now: i64, c: &Command) -> i64 {
-        let Some(cap) = self.model.cap else { return now };
+        let Some(cap) = self.model.cap else {
+            return now;
+        };
         if Class::of(c.op) == Class::Flush && !cap.flushes {
             return now;
         }

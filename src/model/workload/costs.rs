@@ -62,10 +62,9 @@ impl Gaps {
                 continue;
             }
             match (kind, m.kind) {
-                (
-                    MarkKind::Unplug | MarkKind::UnplugTimer,
-                    MarkKind::Issue | MarkKind::Insert,
-                ) => self.unplug.push(gap),
+                (MarkKind::Unplug | MarkKind::UnplugTimer, MarkKind::Issue | MarkKind::Insert) => {
+                    self.unplug.push(gap)
+                }
                 (MarkKind::Issue, MarkKind::Issue) => self.issue.push(gap),
                 (MarkKind::Insert, MarkKind::Insert) => self.insert.push(gap),
                 _ => {}

@@ -219,7 +219,8 @@ impl Block004 {
         }
         layers.push(disk(DevId::new(8, 0), self.disk));
         let mut m = Maker::new(self.seed, layers);
-        let pages = (sectors / u64::from(self.lines.max(1)) / PAGE).max(1) * u64::from(self.lines.max(1));
+        let pages =
+            (sectors / u64::from(self.lines.max(1)) / PAGE).max(1) * u64::from(self.lines.max(1));
         for job in 0..self.jobs {
             let mut s = Vec::new();
             for n in 0..self.writes {
@@ -293,7 +294,11 @@ impl ZonedWriter {
         let mut open: Vec<usize> = (0..filled.len()).collect();
         let mut s = Vec::new();
         for n in 0..self.writes {
-            let at = if self.random { m.below(open.len() as u64) as usize } else { 0 };
+            let at = if self.random {
+                m.below(open.len() as u64) as usize
+            } else {
+                0
+            };
             let Some(zone) = open.get(at).copied() else {
                 break;
             };

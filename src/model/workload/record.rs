@@ -116,7 +116,11 @@ pub struct Mapping {
 impl Mapping {
     fn note(&mut self, ev: &BlockEvent) {
         let write = ev.rwbs.op() != Op::Read;
-        *if write { &mut self.writes } else { &mut self.reads } += 1;
+        *if write {
+            &mut self.writes
+        } else {
+            &mut self.reads
+        } += 1;
         if self.samples.len() < MOST_MAPPED {
             self.samples.push((ev.aux, ev.sector, ev.bytes, write));
         }

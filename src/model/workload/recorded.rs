@@ -169,7 +169,10 @@ impl Recorder {
             f.whole_requests || self.queued == 0,
             "the trace has no Q events: it does not tell when bios were submitted",
         );
-        r.add(!f.pid, "the trace does not tell which task an event belongs to");
+        r.add(
+            !f.pid,
+            "the trace does not tell which task an event belongs to",
+        );
         r.add(!f.clock, "the trace's times are not those of a clock");
         r.add(!f.sizes, "the trace does not tell how long bios are");
         r.add(
@@ -179,7 +182,10 @@ impl Recorder {
         let lost = self.queued <= MOST_BIOS && self.queued != self.seen.len() as u64;
         r.add(lost, "more devices than are followed");
         let issues: u64 = self.counts.values().map(|c| c.d).sum();
-        let done = self.requests.iter().any(|q| q.c_data.is_some() && q.d.is_some());
+        let done = self
+            .requests
+            .iter()
+            .any(|q| q.c_data.is_some() && q.d.is_some());
         let none = issues == 0 || !done;
         r.add(
             self.queued > 0 && none,
