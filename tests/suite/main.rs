@@ -26,3 +26,4 @@ mod support;
 mod tracepoints;
 mod truths;
 mod user_formats;
+mod workloads;

@@ -161,20 +161,33 @@ fn a_plug_around_one_bio_is_left_to_the_model() {
 
 #[test]
 fn a_task_that_goes_on_when_anothers_bio_ends_waited_for_it() {
-    // 8 submits, pauses without a bio of its own under way, and goes on 30 µs after 7's second bio.
-    let t = alone(1_000, 8, 0, 100_000)
-        + &alone(2_000, 7, 800, 500_000)
-        + &alone(130_000, 8, 1600, 200_000)
-        + &alone(230_000, 8, 2400, 300_000)
-        + &alone(530_000, 9, 8000, 900_000);
-    let mut t = sorted(&t);
-    // 9 has a first bio long before, so that its second is no start.
-    t = sorted(&(t + "\n" + &alone(3_000, 9, 16_000, 50_000)));
+    // None of its own ends in the pause; 8's does, 30 µs before it goes on.
+    let t = alone(1_000, 9, 0, 900_000)
+        + &alone(2_000, 8, 800, 300_000)
+        + &alone(330_000, 9, 1600, 950_000);
+    let r = recorded(&sorted(&t)).unwrap();
+    let t9 = r.workload.tasks.iter().find(|t| t.pid == 9).unwrap();
+    assert_eq!(
+        t9.steps,
+        [
+            Step::Submit(0),
+            Step::WaitFor(1),
+            Step::Think(Nanos(30_000)),
+            Step::Submit(2),
+        ]
+    );
+}
+
+#[test]
+fn a_task_that_was_interrupted_did_not_wait() {
+    // Its first bio ends while it runs: the pause is its own work.
+    let t = sorted(&(alone(1_000, 7, 0, 200_000) + &alone(331_000, 7, 800, 950_000)))
+        .replace("200000 0 C", "200000 7 C");
     let r = recorded(&t).unwrap();
-    let of9 = steps(&r, 9);
-    assert_eq!(of9.len(), 3, "{of9:?}");
-    // Its own end (50 µs) is what a task of its own waits for, whatever others do.
-    assert_eq!(of9[1], Step::Wait(0));
+    let s = &r.workload.tasks[0].steps;
+    assert!(!s.contains(&Step::Wait(0)), "{s:?}");
+    let spent = getrq() + r.costs.issue.0;
+    assert_eq!(s[1], Step::Think(Nanos(330_000 - spent)));
 }
 
 #[test]
