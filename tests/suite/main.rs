@@ -27,3 +27,4 @@ mod support;
 mod tracepoints;
 mod truths;
 mod user_formats;
+mod workloads;

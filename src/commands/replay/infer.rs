@@ -76,6 +76,16 @@ struct Tried {
     terms: Vec<Term>,
 }
 
+/// Candidates for the plug, most widespread first: the first of those that replay alike is named.
+const PLUGS: [PlugMode; 6] = [
+    PlugMode::TailElseOldest,
+    PlugMode::NewestOfQueue,
+    PlugMode::Oldest,
+    PlugMode::Scan,
+    PlugMode::None,
+    PlugMode::Newest,
+];
+
 /// A candidate must be nearer than the one held by this share to replace it: small differences are the device's noise.
 const NEARER: f64 = 0.97;
 
@@ -180,9 +190,7 @@ pub fn infer(base: &Base, start: Policy, told: &[&str], recorded: &Signature) ->
         }
     }
     if free("plug") {
-        let all = each(&held, "plug", PlugMode::ALL, PlugMode::name, |p, v| {
-            p.plug = v
-        });
+        let all = each(&held, "plug", &PLUGS, PlugMode::name, |p, v| p.plug = v);
         held = s.best(held, all)?;
     }
     outcome(s, &held)

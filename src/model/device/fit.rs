@@ -4,6 +4,7 @@
 use super::samples::{Sample, unparked};
 use super::timing::{Cap, Class, FlushTimes, Model, bucket};
 use super::{Service, Times, rate};
+use crate::event::Op;
 use crate::stats::nearest_rank;
 use crate::units::Nanos;
 use std::cmp::Reverse;
@@ -60,11 +61,16 @@ pub fn fit(samples: &[Sample]) -> Fit {
     let tried = samples.get(..TRIED).unwrap_or(&samples);
     let mut best: Option<(f64, Model, String)> = None;
     for (model, kind) in candidates(tried) {
-        let model = filled(model, tried, &kind);
-        let j = run(&model, tried);
-        let score = j.score();
-        if best.as_ref().is_none_or(|b| score < b.0) {
-            best = Some((score, model, kind.words()));
+        let plain = filled(model.clone(), tried, &kind, false);
+        let mut tries = vec![plain];
+        if tried.iter().any(|s| s.op == Op::Flush) {
+            tries.push(filled(model, tried, &kind, true));
+        }
+        for model in tries {
+            let score = run(&model, tried).score();
+            if best.as_ref().is_none_or(|b| score < b.0) {
+                best = Some((score, model, kind.words()));
+            }
         }
     }
     let (_, model, kind) = best.unwrap_or_default();
@@ -143,7 +149,7 @@ fn candidates(samples: &[Sample]) -> Vec<(Model, Kind)> {
 }
 
 /// The model with the times that remain when its rate and channels have taken their part.
-fn filled(mut model: Model, samples: &[Sample], kind: &Kind) -> Model {
+fn filled(mut model: Model, samples: &[Sample], kind: &Kind, dirty_too: bool) -> Model {
     let mut left: BTreeMap<(Class, usize), Vec<(u64, i64)>> = BTreeMap::new();
     let mut dirty: Vec<(u32, i64)> = Vec::new();
     let mut device = model.running(1);
@@ -168,7 +174,9 @@ fn filled(mut model: Model, samples: &[Sample], kind: &Kind) -> Model {
         left.entry((class, at)).or_default().push((s.bytes, took));
         under_way.push(Reverse(s.done.0));
     }
-    model.flush = per_write(&dirty);
+    if dirty_too {
+        model.flush = per_write(&dirty);
+    }
     if model.flush.per_write > 0 {
         let own = |(n, t): &(u32, i64)| (0, t - model.flush.per_write * i64::from(*n));
         left.insert((Class::Flush, 0), dirty.iter().map(own).collect());

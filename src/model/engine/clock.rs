@@ -11,8 +11,8 @@ pub(super) enum Due {
     Context(u32),
     /// The device has done a request.
     Done(u32),
-    /// The next of the zero-length ends behind a device flush of this layer.
-    Ends(u32),
+    /// A request of a flush sequence ends.
+    End(u32),
 }
 
 /// The heap and the time.

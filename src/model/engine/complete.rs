@@ -4,6 +4,7 @@ use super::Sim;
 use super::arena::NONE;
 use super::clock::Due;
 use super::state::Bio;
+use crate::units::Nanos;
 
 impl Sim<'_> {
     /// The device has done a request.
@@ -14,20 +15,36 @@ impl Sim<'_> {
             self.clock.set(free, Due::Done(rq));
             return;
         }
-        let d = &mut self.disks[layer];
-        d.next_end = self.clock.now + self.costs.complete;
-        d.in_flight -= 1;
         let r = self.rqs[rq];
-        self.tell_end(rq, r.sector, r.bytes, r.rwbs);
-        self.end_rq(rq);
-        self.rerun(layer);
-    }
-
-    /// A completion runs a queue that was left with something.
-    pub(super) fn rerun(&mut self, layer: u32) {
+        let now = self.clock.now;
+        let d = &mut self.disks[layer];
+        d.next_end = now + self.costs.complete;
+        d.in_flight -= 1;
+        let parked = d.link.done(!r.command);
+        self.tell_end(rq, r.shape.sectors);
+        if let Some(p) = parked {
+            self.start(p);
+        }
+        if r.command {
+            self.flush_done(rq);
+        } else if r.sequenced {
+            self.data_done(rq);
+        } else {
+            self.end_rq(rq);
+        }
         if std::mem::take(&mut self.disks[layer].restart) {
             self.kick(layer);
         }
+    }
+
+    /// When the next end in this interrupt may be told.
+    pub(super) fn next_end(&mut self, layer: u32) -> Nanos {
+        let now = self.clock.now;
+        let cost = self.costs.complete;
+        let d = &mut self.disks[layer];
+        let at = d.next_end.max(now);
+        d.next_end = at + cost;
+        at
     }
 
     /// All bios of a request end.
@@ -50,8 +67,11 @@ impl Sim<'_> {
             return;
         }
         let b: Bio = *b;
-        if !self.is_disk(b.layer) && !self.send_data(bio) {
-            return;
+        if !self.is_disk(b.layer) {
+            if self.data_follows(bio) {
+                return;
+            }
+            self.tell_bio_end(bio);
         }
         self.bios.free(bio);
         if b.spec != NONE {
@@ -61,7 +81,4 @@ impl Sim<'_> {
             self.end_bio(b.parent, b.error);
         }
     }
-
-    /// The next zero-length end behind a device flush.
-    pub(super) fn ends(&mut self, _layer: u32) {}
 }

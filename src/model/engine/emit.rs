@@ -1,6 +1,7 @@
 //! Events as recorders tell them.
 
 use super::arena::NONE;
+use super::state::Bio;
 use super::{Of, Sim};
 use crate::event::{Action, BlockEvent, DevId, NO_SECTOR, Rwbs};
 
@@ -32,9 +33,13 @@ impl Sim<'_> {
     /// X of a bio whose front part is given.
     pub(super) fn tell_split(&mut self, ctx: u32, front: u32) {
         let b = self.bios[front];
+        self.tell_cut(ctx, &b, b.end());
+    }
+
+    /// X of a bio, or part, and where the remainder begins.
+    pub(super) fn tell_cut(&mut self, ctx: u32, b: &Bio, rest: u64) {
         let mut e = self.event(ctx, b.layer, Action::Split);
-        (e.sector, e.bytes, e.rwbs) = (b.sector, b.bytes, b.rwbs);
-        e.aux = b.end();
+        (e.sector, e.bytes, e.rwbs, e.aux) = (b.sector, b.bytes, b.rwbs, rest);
         let bio = Some(b.number);
         self.tell(&e, Of { bio, request: None });
     }
@@ -54,8 +59,9 @@ impl Sim<'_> {
     pub(super) fn tell_rq(&mut self, ctx: u32, action: Action, rq: u32) {
         let r = self.rqs[rq];
         let mut e = self.event(ctx, r.layer, action);
-        e.sector = if r.bytes == 0 { NO_SECTOR } else { r.sector };
-        (e.bytes, e.rwbs) = (r.bytes, r.rwbs);
+        let s = r.shape;
+        e.sector = if s.sectors == 0 { NO_SECTOR } else { s.sector };
+        (e.bytes, e.rwbs) = (s.sectors << 9, r.rwbs);
         self.tell(&e, self.of(rq));
     }
 
@@ -68,10 +74,12 @@ impl Sim<'_> {
     }
 
     /// C of a request, in an interrupt.
-    pub(super) fn tell_end(&mut self, rq: u32, sector: u64, bytes: u64, rwbs: Rwbs) {
+    pub(super) fn tell_end(&mut self, rq: u32, sectors: u64) {
         let r = self.rqs[rq];
+        // Tracepoints tell 2^64-1 of a device flush, which is no sector.
+        let sector = if r.command { NO_SECTOR } else { r.shape.sector };
         let mut e = self.interrupt(r.layer);
-        (e.sector, e.bytes, e.rwbs, e.error) = (sector, bytes, rwbs, r.error);
+        (e.sector, e.bytes, e.rwbs, e.error) = (sector, sectors << 9, r.rwbs, r.error);
         self.tell(&e, self.of(rq));
     }
 

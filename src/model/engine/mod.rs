@@ -9,6 +9,7 @@ mod clock;
 mod complete;
 mod dispatch;
 mod emit;
+mod flushes;
 mod letters;
 mod plugs;
 mod requests;
@@ -19,7 +20,10 @@ mod submit;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod zones;
 
+use super::parts::deadline::Absorbed;
+use super::parts::plug::Held;
 use super::{Costs, Policy, Service, Workload};
 use crate::error::{Error, Result};
 use crate::event::{BlockEvent, CommId};
@@ -73,7 +77,7 @@ pub fn simulate(
         match due {
             Due::Context(c) => sim.run_context(c),
             Due::Done(rq) => sim.done(rq),
-            Due::Ends(layer) => sim.ends(layer),
+            Due::End(rq) => sim.sequence_end(rq),
         }
     }
     sim.verdict()?;
@@ -101,10 +105,15 @@ struct Sim<'a> {
     bio_waiters: BTreeMap<u32, Vec<u32>>,
     /// Workers that submit again, by pid.
     retriers: BTreeMap<u32, u32>,
+    /// Work of zones, by layer and zone.
+    zone_workers: BTreeMap<(u32, u64), u32>,
     /// The kernel's workers in events, and the CPU of completions (one that no task runs on: a task's events cannot come
     /// between those of one interrupt).
     kworker: CommId,
     interrupt_cpu: u16,
+    /// Stores that are used again and again.
+    held: Vec<Held>,
+    merges: Vec<Absorbed>,
 }
 
 impl Sim<'_> {

@@ -1,142 +1,86 @@
-//! The plug: which of its requests a bio is tested against, when it is flushed, and how (block/blk-mq.c, 6.12).
+//! The plug: when it is tried, flushed, and what becomes of what it held (block/blk-mq.c, 6.12).
 
 use super::Sim;
 use super::dispatch::Issue;
-use super::requests::Fit;
-use super::state::Frame;
+use super::state::{Frame, Zones};
 use super::tasks::Next;
 use crate::event::Action;
-use crate::model::policy::PlugMode;
-
-/// A plug whose reference request is as long as this is flushed (`BLK_PLUG_FLUSH_SIZE`).
-const FLUSH_SIZE: u64 = 128 << 10;
+use crate::model::parts::Join;
+use crate::model::parts::plug::{Held, Way};
 
 impl Sim<'_> {
+    /// `blk_start_plug`: only the outermost counts.
+    pub(super) fn open_plug(&mut self, c: u32) {
+        let ctx = &mut self.ctxs[c];
+        ctx.plugs += 1;
+        if ctx.plugs == 1 {
+            ctx.plug.start();
+            ctx.elevator = false;
+        }
+    }
+
     /// `blk_attempt_plug_merge`: the request that takes the bio, and how many were tested.
-    pub(super) fn search_plug(&mut self, c: u32, bio: u32) -> (Option<(u32, bool)>, u32) {
-        let n = self.ctxs[c].plug.list.len();
-        if n == 0 || self.policy.plug == PlugMode::None {
+    pub(super) fn search_plug(&mut self, c: u32, bio: u32) -> (Option<(u32, Join)>, u32) {
+        let b = &self.bios[bio];
+        let plug = &mut self.ctxs[c].plug;
+        let shape = b.shape();
+        if plug.is_empty() || self.policy.nomerges >= 2 || !shape.mergeable() {
             return (None, 0);
         }
+        let a = plug.attempt(b.layer, &shape, &self.disks[b.layer].limits);
         self.tally.plug_attempts += 1;
-        let (mut tests, mut found) = (0, None);
-        if self.policy.plug == PlugMode::Scan {
-            let layer = self.bios[bio].layer;
-            for i in (0..n).rev() {
-                let Some(rq) = self.plugged(c, i).filter(|r| self.rqs[*r].layer == layer) else {
-                    continue;
-                };
-                tests += 1;
-                found = self.test(rq, bio);
-                if found.is_some() {
-                    break;
-                }
-            }
-        } else if let Some(rq) = self.candidate(c, bio, n) {
-            tests = 1;
-            found = self.test(rq, bio);
-        }
-        self.tally.plug_tests += u64::from(tests);
-        (found, tests)
+        self.tally.plug_tests += u64::from(a.tests);
+        (a.merged, a.tests)
     }
 
-    fn plugged(&self, c: u32, i: usize) -> Option<u32> {
-        self.ctxs[c].plug.list.get(i).copied()
-    }
-
-    fn test(&mut self, rq: u32, bio: u32) -> Option<(u32, bool)> {
-        match self.try_fit(rq, bio) {
-            Fit::Back => Some((rq, false)),
-            Fit::Front => Some((rq, true)),
-            Fit::No | Fit::Refused(_) => None,
-        }
-    }
-
-    /// The one request that the modes of one test choose.
-    fn candidate(&self, c: u32, bio: u32, n: usize) -> Option<u32> {
-        let p = &self.ctxs[c].plug;
-        let layer = self.bios[bio].layer;
-        let mine = |r: &&u32| self.rqs[**r].layer == layer;
-        let newest = p.list.get(n - 1).filter(mine).copied();
-        let oldest = p.list.front().filter(mine).copied();
-        match self.policy.plug {
-            PlugMode::Newest => newest,
-            PlugMode::NewestOfQueue if p.multi => p.list.iter().rev().find(mine).copied(),
-            PlugMode::NewestOfQueue => newest,
-            PlugMode::Oldest if p.multi => p.list.iter().find(mine).copied(),
-            PlugMode::Oldest => oldest,
-            PlugMode::TailElseOldest if p.multi => {
-                newest.or_else(|| p.list.iter().find(mine).copied())
-            }
-            PlugMode::TailElseOldest => newest,
-            PlugMode::Scan | PlugMode::None => None,
-        }
+    /// Whether a request waits in the plug of its task: there is one, and it is no write to a zone that mq-deadline locks
+    /// (`blk_mq_plug`, 6.1).
+    pub(super) fn plugs(&self, c: u32, bio: u32) -> bool {
+        let locks = || matches!(self.disks[self.bios[bio].layer].zones, Zones::Lock(_));
+        self.ctxs[c].plugs > 0 && !(locks() && self.zone_of(bio).is_some())
     }
 
     /// `blk_add_rq_to_plug`.
     pub(super) fn add_to_plug(&mut self, c: u32, rq: u32) -> Next {
-        let (empty, full) = {
-            let p = &self.ctxs[c].plug;
-            (p.list.is_empty(), self.plug_full(c))
-        };
-        if full {
+        if self.ctxs[c].plug.must_flush_before(self.policy.nomerges) {
             return self.push(c, Frame::Flush { explicit: true });
         }
         self.pop(c);
-        let layer = self.rqs[rq].layer;
-        if empty {
+        let (layer, shape) = (self.rqs[rq].layer, self.rqs[rq].shape);
+        let queue = layer;
+        let ctx = &mut self.ctxs[c];
+        ctx.elevator |= self.disks[layer].deadline.is_some();
+        if ctx.plug.add(Held { rq, queue, shape }) {
             self.tell_plug(c, Action::Plug, layer, 0);
         }
-        let elevator = self.disks[layer].elevator;
-        // 6.12 compares with the oldest, 6.1 with the newest: the same until there are two queues.
-        let other = self
-            .plugged(c, 0)
-            .is_some_and(|r| self.rqs[r].layer != layer);
-        let p = &mut self.ctxs[c].plug;
-        p.multi |= other;
-        p.elevator |= elevator;
-        p.list.push_back(rq);
         Next::Now
-    }
-
-    fn plug_full(&self, c: u32) -> bool {
-        let p = &self.ctxs[c].plug;
-        let (one, several) = match self.policy.plug_limit {
-            Some(n) => (n.max(1), n.max(1).saturating_mul(2)),
-            None => self.policy.plug.limits(),
-        };
-        let limit = if p.multi { several } else { one };
-        // `rq_list_peek` gives the head: the newest while the list was a stack, the oldest since it is a queue.
-        let reference = match self.policy.plug {
-            PlugMode::Oldest | PlugMode::TailElseOldest => p.list.front(),
-            _ => p.list.back(),
-        };
-        let long = reference.is_some_and(|r| self.rqs[*r].bytes >= FLUSH_SIZE);
-        p.list.len() >= limit as usize || (long && self.policy.nomerges < 2)
     }
 
     /// `blk_mq_flush_plug_list`: one queue without a scheduler is issued from, else requests are dealt out by queue.
     pub(super) fn flush_plug(&mut self, c: u32, explicit: bool) -> Next {
         let ctx = &mut self.ctxs[c];
-        let (multi, elevator) = (ctx.plug.multi, ctx.plug.elevator);
-        if ctx.plug.depth == 0 {
-            (ctx.plug.multi, ctx.plug.elevator) = (false, false);
+        let direct = explicit && !ctx.plug.several_queues() && !ctx.elevator;
+        let way = if direct { Way::Direct } else { Way::Insert };
+        let mut held = std::mem::take(&mut self.held);
+        ctx.plug.take(way, &mut held);
+        for h in held.drain(..) {
+            self.rqs[h.rq].shape = h.shape;
+            ctx.batch.push_back(h.rq);
         }
-        std::mem::swap(&mut ctx.plug.list, &mut ctx.batch);
-        let Some(first) = self.ctxs[c].batch.front().copied() else {
+        self.held = held;
+        let Some(first) = ctx.batch.front().copied() else {
             return self.pop(c);
         };
-        if !explicit || multi || elevator {
+        if !direct {
             return self.instead(c, Frame::Groups { explicit });
         }
-        self.instead(c, Frame::Direct);
-        let n = self.ctxs[c].batch.len();
-        if self.policy.plug.newest_first() {
-            self.ctxs[c].batch.make_contiguous().reverse();
-        } else {
+        let n = ctx.batch.len();
+        // 6.1 tells no U here.
+        if !self.policy.plug.newest_first() {
             let layer = self.rqs[first].layer;
             self.tell_plug(c, Action::Unplug, layer, n);
         }
+        self.instead(c, Frame::Direct);
         Next::After(self.costs.unplug)
     }
 
@@ -165,24 +109,25 @@ impl Sim<'_> {
             return self.pop(c);
         };
         let layer = self.rqs[first].layer;
-        let batch = std::mem::take(&mut self.ctxs[c].batch);
-        let mut group = std::mem::take(&mut self.ctxs[c].group);
-        let mut rest = std::mem::take(&mut self.ctxs[c].batch);
-        for rq in batch {
-            match self.rqs[rq].layer == layer {
-                true => group.push_back(rq),
-                false => rest.push_back(rq),
-            }
+        let ctx = &mut self.ctxs[c];
+        // The plug gives requests of one queue together.
+        while let Some(rq) = ctx
+            .batch
+            .front()
+            .copied()
+            .filter(|r| self.rqs[*r].layer == layer)
+        {
+            ctx.batch.pop_front();
+            ctx.group.push_back(rq);
         }
-        let n = group.len();
-        (self.ctxs[c].group, self.ctxs[c].batch) = (group, rest);
+        let n = ctx.group.len();
         let action = match explicit {
             true => Action::Unplug,
             false => Action::UnplugTimer,
         };
         self.tell_plug(c, action, layer, n);
         let d = &self.disks[layer];
-        match explicit && !d.elevator && d.busy == 0 {
+        match explicit && d.deadline.is_none() && d.busy == 0 {
             true => self.push(c, Frame::DirectGroup { layer, explicit }),
             false => self.push(c, Frame::Insert { layer, explicit }),
         };
@@ -210,7 +155,7 @@ impl Sim<'_> {
             self.kick(layer);
             return self.pop(c);
         };
-        self.insert_one(c, rq);
+        self.insert_one(c, rq, false);
         Next::After(self.costs.insert)
     }
 

@@ -1,94 +1,23 @@
-//! Requests: what may join them, and how they grow.
+//! Requests: how they are made, grow and are given back.
 
 use super::Sim;
 use super::arena::NONE;
-use super::state::{Bio, Limits, Rq};
-use crate::event::Op;
-
-/// Whether a bio fits a request (`blk_try_merge` and `bio_attempt_*_merge`, block/blk-merge.c).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fit {
-    /// Not next to each other, or of different kinds.
-    No,
-    /// Next to each other, but a limit forbids it. True: for good (REQ_NOMERGE).
-    Refused(bool),
-    /// Behind it.
-    Back,
-    /// Before it.
-    Front,
-}
-
-/// Sectors of a page: memory of a page cache's bio starts there in its page where its sectors do.
-const PAGE: u64 = 8;
-
-/// Operations whose requests carry one bio only (`rq_mergeable`, block/blk.h, 6.12).
-fn alone(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Flush | Op::WriteZeroes | Op::Zone | Op::SecureErase | Op::None
-    )
-}
-
-/// Whether a bio may be merged at all (`bio_mergeable`).
-pub(super) fn mergeable(b: &Bio) -> bool {
-    !(b.no_merge || b.preflush || b.fua || b.bytes == 0 || alone(b.op))
-}
-
-fn fits_limits(l: &Limits, start: u64, sectors: u64, segments: u32) -> bool {
-    let crosses = l.chunk > 0 && start / l.chunk != (start + sectors - 1) / l.chunk;
-    sectors <= l.max_sectors && segments <= l.max_segments && !crosses
-}
-
-/// Tests a request against a bio.
-pub(super) fn fit(l: &Limits, r: &Rq, b: &Bio) -> Fit {
-    if r.layer != b.layer || r.no_merge || r.sequenced || r.op != b.op {
-        return Fit::No;
-    }
-    let back = r.end() == b.sector;
-    if !back && b.end() != r.sector {
-        return Fit::No;
-    }
-    let start = if back { r.sector } else { b.sector };
-    // `bio_will_gap`: the first segment of what becomes one request must start with a page.
-    if l.virt_boundary && start % PAGE != 0 {
-        return Fit::Refused(false);
-    }
-    let sectors = (r.bytes + b.bytes) >> 9;
-    if !fits_limits(l, start, sectors, r.segments + 1) {
-        return Fit::Refused(true);
-    }
-    if back { Fit::Back } else { Fit::Front }
-}
-
-/// Whether `next` can be appended to `r` as a whole (`attempt_merge`).
-pub(super) fn fit_rq(l: &Limits, r: &Rq, next: &Rq) -> bool {
-    let same = r.op == next.op && r.end() == next.sector && !alone(r.op);
-    let free = !(r.no_merge || next.no_merge || r.sequenced || next.sequenced);
-    let aligned = !l.virt_boundary || r.sector % PAGE == 0;
-    let sectors = (r.bytes + next.bytes) >> 9;
-    let within = fits_limits(l, r.sector, sectors.max(1), r.segments + next.segments);
-    same && free && aligned && within && !(r.fua || next.fua)
-}
+use super::state::{NO_ZONE, Rq};
+use crate::event::Action;
+use crate::model::parts::deadline::Absorbed;
+use crate::model::parts::{Join, Shape};
 
 impl Sim<'_> {
-    /// Tests, and remembers a refusal that lasts.
-    pub(super) fn try_fit(&mut self, rq: u32, bio: u32) -> Fit {
-        let (r, b) = (&self.rqs[rq], &self.bios[bio]);
-        let f = fit(&self.disks[b.layer].limits, r, b);
-        if f == Fit::Refused(true) {
-            self.rqs[rq].no_merge = true;
+    /// M or F of a bio, which joins a request. Whose shape has grown already.
+    pub(super) fn merge(&mut self, c: u32, bio: u32, rq: u32, join: Join) {
+        match join {
+            Join::Back => self.tell_bio(c, Action::BackMerge, bio, rq),
+            Join::Front => self.tell_bio(c, Action::FrontMerge, bio, rq),
+            // `bio_attempt_discard_merge` has no tracepoint.
+            Join::Discard => {}
         }
-        f
-    }
-
-    /// Joins a bio to a request.
-    pub(super) fn join(&mut self, rq: u32, bio: u32, front: bool) {
-        let b = self.bios[bio];
         let r = &mut self.rqs[rq];
-        r.bytes += b.bytes;
-        r.segments += 1;
-        if front {
-            r.sector = b.sector;
+        if join == Join::Front {
             self.bios[bio].next = r.head;
             r.head = bio;
         } else {
@@ -97,58 +26,80 @@ impl Sim<'_> {
         }
     }
 
-    /// Appends a whole request; `next` is gone.
-    pub(super) fn absorb(&mut self, rq: u32, next: u32) {
-        let n = self.rqs[next];
-        let tail = self.rqs[rq].tail;
-        self.bios[tail].next = n.head;
-        let r = &mut self.rqs[rq];
-        r.tail = n.tail;
-        r.bytes += n.bytes;
-        r.segments += n.segments;
-        self.give_back(next);
+    /// M of a whole request, which is gone.
+    pub(super) fn absorbed(&mut self, c: u32, a: Absorbed) {
+        self.rqs[a.gone].shape = a.was;
+        self.tell_rq(c, Action::RqMerge, a.gone);
+        let gone = self.rqs[a.gone];
+        let tail = std::mem::replace(&mut self.rqs[a.into].tail, gone.tail);
+        self.bios[tail].next = gone.head;
+        self.give_back(a.gone);
     }
 
     /// A request for a bio.
-    pub(super) fn new_rq(&mut self, c: u32, bio: u32) -> u32 {
+    pub(super) fn new_rq(&mut self, bio: u32) -> u32 {
         let b = self.bios[bio];
         self.next_rq += 1;
         self.rqs.add(Rq {
             layer: b.layer,
-            sector: b.sector,
-            bytes: b.bytes,
+            shape: b.shape(),
             rwbs: b.rwbs,
-            op: b.op,
             fua: b.fua,
-            segments: 1,
             head: bio,
             tail: bio,
-            no_merge: !mergeable(&b),
             sequenced: false,
-            flush_command: false,
+            command: false,
             throttled: false,
-            zoned: false,
+            zone: NO_ZONE,
             number: self.next_rq - 1,
-            ctx: c,
             error: 0,
         })
     }
 
-    /// Gives back what a request held: its tag, its place in writeback throttling, its number.
+    /// A device flush.
+    pub(super) fn new_command(&mut self, layer: u32) -> u32 {
+        self.next_rq += 1;
+        self.rqs.add(Rq {
+            layer,
+            shape: Shape {
+                sector: 0,
+                sectors: 0,
+                segments: 0,
+                op: crate::event::Op::Flush,
+                no_merge: true,
+                no_front: true,
+            },
+            rwbs: crate::event::Rwbs::FF,
+            fua: false,
+            head: NONE,
+            tail: NONE,
+            sequenced: false,
+            command: true,
+            throttled: false,
+            zone: NO_ZONE,
+            number: self.next_rq - 1,
+            error: 0,
+        })
+    }
+
+    /// Gives back what a request held: its tag, its place in writeback throttling, its zone, its number.
     pub(super) fn give_back(&mut self, rq: u32) {
-        let (layer, throttled) = (self.rqs[rq].layer, self.rqs[rq].throttled);
+        let r = self.rqs[rq];
         self.rqs.free(rq);
-        let waiter = self.disks[layer].tag_waiters.pop_front();
+        if r.zone != NO_ZONE {
+            self.zone_finished(r.layer, r.zone);
+        }
+        let waiter = self.disks[r.layer].tag_waiters.pop_front();
         match waiter {
             // The tag goes to who waits longest.
             Some(c) => {
                 self.ctxs[c].granted = true;
                 self.wake(c);
             }
-            None => self.disks[layer].free_tags += 1,
+            None => self.disks[r.layer].free_tags += 1,
         }
-        if throttled {
-            self.end_throttled(layer);
+        if r.throttled {
+            self.end_throttled(r.layer);
         }
     }
 
@@ -163,7 +114,7 @@ impl Sim<'_> {
         }
     }
 
-    /// The bios of a request, in order, each taken off.
+    /// The next bio of a request, taken off it.
     pub(super) fn take_bio(&mut self, rq: u32) -> Option<u32> {
         let b = self.rqs[rq].head;
         if b == NONE {

@@ -3,11 +3,18 @@
 use super::Sim;
 use super::arena::Arena;
 use super::clock::{Clock, Due};
-use super::state::{Context, Disk, Frame, Limits, Sleep};
+use super::state::{Context, Disk, Frame, Sleep, Zones};
 use super::{Out, Tally};
 use crate::error::{Error, Result};
-use crate::event::{CommId, NO_CPU, NO_PID};
-use crate::model::policy::{Sched, Switch};
+use crate::event::{CommId, DevId, NO_CPU, NO_PID};
+use crate::model::parts::Limits;
+use crate::model::parts::ata::Link;
+use crate::model::parts::deadline::Deadline;
+use crate::model::parts::flush::FlushQueue;
+use crate::model::parts::plug::Plug;
+use crate::model::parts::split::Cut;
+use crate::model::parts::zones::{Layout, Locks, Pipes, WritePlugs};
+use crate::model::policy::{Sched, Switch, Zoned};
 use crate::model::program::Step;
 use crate::model::topology::{self, LayerKind};
 use crate::model::{Costs, Policy, Service, Workload};
@@ -83,7 +90,7 @@ fn check_steps(w: &Workload) -> Result<()> {
     Ok(())
 }
 
-fn limits(d: &topology::Disk, p: &Policy) -> (Limits, bool) {
+fn scheduler(d: &topology::Disk, p: &Policy) -> (bool, u32, u32) {
     let depth = p.depth.unwrap_or(d.depth).max(1);
     let sched = p.sched.unwrap_or(d.sched);
     let tags = match (sched, sched == d.sched, p.depth) {
@@ -91,26 +98,68 @@ fn limits(d: &topology::Disk, p: &Policy) -> (Limits, bool) {
         (Sched::None, _, _) => depth,
         (Sched::MqDeadline, _, _) => 2 * depth.min(SCHED_TAGS),
     };
-    let max_sectors = p
-        .max_sectors_kb
-        .map_or(u64::from(d.max_sectors), |k| u64::from(k).max(1) * 2);
-    let zone = p.zone_size.map_or(d.zone_sectors, |b| b >> 9);
-    let chunk = match d.chunk_sectors {
-        0 => zone,
-        n => u64::from(n),
+    (sched == Sched::MqDeadline, depth, tags)
+}
+
+/// A disk with what the policy changes of it.
+fn changed(d: &topology::Disk, p: &Policy) -> topology::Disk {
+    let mut d = *d;
+    if let Some(kib) = p.max_sectors_kb {
+        d.max_sectors = kib.max(1).saturating_mul(2);
+    }
+    if let Some(bytes) = p.zone_size {
+        d.zone_sectors = bytes >> 9;
+    }
+    if d.chunk_sectors == 0 {
+        // A zone's size is its queue's chunk (`blk_revalidate_disk_zones`).
+        d.chunk_sectors = u32::try_from(d.zone_sectors).unwrap_or(0);
+    }
+    d
+}
+
+fn disk(dev: DevId, worker: u32, d: &topology::Disk, p: &Policy) -> Disk {
+    let d = changed(d, p);
+    let (elevator, depth, tags) = scheduler(&d, p);
+    let limits = Limits::of(&d, p.nomerges);
+    let zones = match (p.zoned, d.zone_sectors) {
+        (Zoned::Off, _) | (_, 0) => Zones::Off,
+        (Zoned::Lock, _) => Zones::Lock(Locks::default()),
+        (Zoned::Plug, _) => Zones::Plug(WritePlugs::default()),
+        (Zoned::Pipeline, _) => Zones::Pipe(Pipes::default()),
     };
-    let limits = Limits {
+    Disk {
+        dev,
+        limits,
+        cut: Cut {
+            max_sectors: u64::from(d.max_sectors),
+            chunk_sectors: u64::from(d.chunk_sectors),
+            physical_sectors: 1,
+            logical_sectors: 1,
+        },
         depth,
-        tags,
-        max_sectors,
-        max_segments: d.max_segments,
-        chunk,
-        virt_boundary: d.virt_boundary,
         write_cache: d.write_cache,
         fua: d.fua,
-        wbt: if p.wbt == Switch::On { d.wbt_limit } else { 0 },
-    };
-    (limits, sched == Sched::MqDeadline)
+        free_tags: tags,
+        tag_waiters: VecDeque::new(),
+        throttle: if p.wbt == Switch::On { d.wbt_limit } else { 0 },
+        throttled: 0,
+        throttle_waiters: VecDeque::new(),
+        in_flight: 0,
+        held: 0,
+        link: Link::new(p.ata),
+        dispatch: VecDeque::new(),
+        deadline: elevator.then(|| Deadline::new(limits)),
+        software: VecDeque::new(),
+        flushes: FlushQueue::default(),
+        requeued: VecDeque::new(),
+        zones,
+        layout: Layout::of(&d),
+        busy: 0,
+        restart: false,
+        worker,
+        again: false,
+        next_end: Nanos(i64::MIN),
+    }
 }
 
 impl<'a> Sim<'a> {
@@ -141,11 +190,14 @@ impl<'a> Sim<'a> {
             ended: vec![false; workload.bios.len()],
             bio_waiters: BTreeMap::new(),
             retriers: BTreeMap::new(),
+            zone_workers: BTreeMap::new(),
             kworker: kworker.map_or(CommId::NONE, |i| CommId(i as u16)),
             interrupt_cpu: cpus
                 .filter(|c| *c != NO_CPU)
                 .max()
                 .map_or(0, |c| c.saturating_add(1).min(NO_CPU - 2)),
+            held: Vec::new(),
+            merges: Vec::new(),
         };
         sim.add_tasks();
         sim.add_disks();
@@ -157,7 +209,7 @@ impl<'a> Sim<'a> {
         let first = self.workload.tasks.iter().map(|t| t.start).min();
         self.clock.now = first.unwrap_or(Nanos(0));
         for (i, t) in self.workload.tasks.iter().enumerate() {
-            let mut c = Context::new(t.pid, t.comm, t.cpu);
+            let mut c = Context::new(t.pid, t.comm, t.cpu, self.empty_plug());
             c.task = Some(i);
             c.frames.push(Frame::Program);
             c.sleep = Sleep::Runs;
@@ -175,32 +227,25 @@ impl<'a> Sim<'a> {
             .max()
             .unwrap_or(0);
         for l in &self.workload.topology.layers {
-            let given = topology::Disk::default();
-            let (limits, elevator) = match &l.kind {
-                LayerKind::Disk(d) => limits(d, self.policy),
-                _ => limits(&given, self.policy),
-            };
             pid = pid.saturating_add(1);
-            let worker = Context::new(pid, self.kworker, self.interrupt_cpu + 1);
-            let worker = self.ctxs.add(worker);
-            self.disks.add(Disk {
-                dev: l.dev,
-                limits,
-                free_tags: limits.tags,
-                tag_waiters: VecDeque::new(),
-                throttled: 0,
-                throttle_waiters: VecDeque::new(),
-                in_flight: 0,
-                dispatch: VecDeque::new(),
-                software: VecDeque::new(),
-                elevator,
-                busy: 0,
-                restart: false,
-                worker,
-                again: false,
-                next_end: Nanos(i64::MIN),
-            });
+            let worker = self.worker(pid);
+            let d = match &l.kind {
+                LayerKind::Disk(d) => *d,
+                _ => topology::Disk::default(),
+            };
+            self.disks.add(disk(l.dev, worker, &d, self.policy));
         }
+    }
+
+    /// A worker of the kernel.
+    pub(super) fn worker(&mut self, pid: u32) -> u32 {
+        let cpu = self.interrupt_cpu + 1;
+        let c = Context::new(pid, self.kworker, cpu, self.empty_plug());
+        self.ctxs.add(c)
+    }
+
+    fn empty_plug(&self) -> Plug {
+        Plug::new(self.policy.plug, self.policy.plug_limit)
     }
 
     /// The context of an io_uring worker; new ones look like the context that asks, but for their pid.
@@ -210,7 +255,9 @@ impl<'a> Sim<'a> {
         }
         let (comm, cpu) = (self.ctxs[like].comm, self.ctxs[like].cpu);
         let comm = self.comm_of(pid).unwrap_or(comm);
-        let c = self.ctxs.add(Context::new(pid, comm, cpu));
+        let c = self
+            .ctxs
+            .add(Context::new(pid, comm, cpu, self.empty_plug()));
         self.retriers.insert(pid, c);
         c
     }

@@ -2,6 +2,13 @@
 
 use super::arena::NONE;
 use crate::event::{CommId, DevId, NO_PID, Op, Rwbs};
+use crate::model::parts::ata::Link;
+use crate::model::parts::deadline::Deadline;
+use crate::model::parts::flush::FlushQueue;
+use crate::model::parts::plug::Plug;
+use crate::model::parts::split::Cut;
+use crate::model::parts::zones::{Layout, Locks, Pipes, WritePlugs};
+use crate::model::parts::{Join, Limits, Shape};
 use crate::units::Nanos;
 use std::collections::VecDeque;
 
@@ -44,9 +51,16 @@ impl Bio {
         self.sector + (self.bytes >> 9)
     }
 
-    /// A flush without data.
-    pub fn empty_flush(&self) -> bool {
-        self.bytes == 0 && self.preflush
+    /// What decides merges.
+    pub fn shape(&self) -> Shape {
+        Shape {
+            sector: self.sector,
+            sectors: self.bytes >> 9,
+            segments: 1,
+            op: self.op,
+            no_merge: self.no_merge || self.preflush || self.fua || self.bytes == 0,
+            no_front: false,
+        }
     }
 }
 
@@ -54,38 +68,28 @@ impl Bio {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rq {
     pub layer: u32,
-    pub sector: u64,
-    pub bytes: u64,
+    /// Where and how long. While a plug or scheduler holds the request, theirs is the true one.
+    pub shape: Shape,
     pub rwbs: Rwbs,
-    pub op: Op,
+    /// The device is asked for FUA.
     pub fua: bool,
-    /// Segments: one a bio.
-    pub segments: u32,
     /// First and last bio.
     pub head: u32,
     pub tail: u32,
-    /// Nothing may be merged with it any more.
-    pub no_merge: bool,
-    /// Not an ordinary write: part of a flush sequence.
+    /// Its data is part of a flush sequence.
     pub sequenced: bool,
-    /// The flush command itself.
-    pub flush_command: bool,
+    /// The flush command itself: it has no bio and no tag of its own.
+    pub command: bool,
     /// Writeback throttling counts it.
     pub throttled: bool,
-    /// It holds its zone.
-    pub zoned: bool,
+    /// The zone that ends with it, or [`NO_ZONE`].
+    pub zone: u64,
     pub number: u64,
-    /// The context that allocated it.
-    pub ctx: u32,
     pub error: i16,
 }
 
-impl Rq {
-    /// First sector behind it.
-    pub fn end(&self) -> u64 {
-        self.sector + (self.bytes >> 9)
-    }
-}
+/// Of no sequential zone.
+pub(super) const NO_ZONE: u64 = u64::MAX;
 
 /// What a context does next. The last one of its stack runs; each is a small step of its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +103,7 @@ pub(super) enum Frame {
     /// A bio reaches a request-based device.
     Disk(u32),
     /// It joins a request of the plug.
-    PlugMerge { bio: u32, rq: u32, front: bool },
+    PlugMerge { bio: u32, rq: u32, join: Join },
     /// It looks for a request elsewhere, or for a free one.
     Alloc { bio: u32, tried: bool },
     /// A request goes on the plug.
@@ -118,6 +122,10 @@ pub(super) enum Frame {
     IssueOne(u32),
     /// Runs the hardware queue.
     Run(u32),
+    /// Inserts what was requeued.
+    Requeue(u32),
+    /// The zone's work.
+    ZoneWork { layer: u32, zone: u64 },
 }
 
 /// Why a context does not run.
@@ -137,19 +145,6 @@ pub(super) enum Sleep {
     Idle,
 }
 
-/// Requests that a task gathers.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Plug {
-    /// Open: 1, nested: more.
-    pub depth: u32,
-    /// Oldest first.
-    pub list: VecDeque<u32>,
-    /// Requests of several queues were added since it was opened.
-    pub multi: bool,
-    /// A request of a queue with a scheduler was added since it was opened.
-    pub elevator: bool,
-}
-
 /// Who runs: a task, or a worker of the kernel.
 #[derive(Clone, Debug)]
 pub(super) struct Context {
@@ -163,10 +158,16 @@ pub(super) struct Context {
     pub frames: Vec<Frame>,
     pub todo: VecDeque<u32>,
     pub plug: Plug,
+    /// Plugs opened and not finished; only the outermost counts.
+    pub plugs: u32,
+    /// A request of a queue with a scheduler was added since the plug was opened.
+    pub elevator: bool,
     /// What left the plug and is not dealt with.
     pub batch: VecDeque<u32>,
     /// Those of it that go to one queue.
     pub group: VecDeque<u32>,
+    /// What it took from a queue and tries to issue.
+    pub run: VecDeque<u32>,
     pub sleep: Sleep,
     /// Own bios under way.
     pub outstanding: u32,
@@ -177,7 +178,7 @@ pub(super) struct Context {
 }
 
 impl Context {
-    pub fn new(pid: u32, comm: CommId, cpu: u16) -> Context {
+    pub fn new(pid: u32, comm: CommId, cpu: u16, plug: Plug) -> Context {
         Context {
             pid,
             comm,
@@ -186,9 +187,12 @@ impl Context {
             at: 0,
             frames: Vec::new(),
             todo: VecDeque::new(),
-            plug: Plug::default(),
+            plug,
+            plugs: 0,
+            elevator: false,
             batch: VecDeque::new(),
             group: VecDeque::new(),
+            run: VecDeque::new(),
             sleep: Sleep::Idle,
             outstanding: 0,
             granted: false,
@@ -197,50 +201,62 @@ impl Context {
     }
 }
 
-/// What a device's limits are under the policy.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Limits {
-    pub depth: u32,
-    pub tags: u32,
-    pub max_sectors: u64,
-    pub max_segments: u32,
-    /// 0: none.
-    pub chunk: u64,
-    pub virt_boundary: bool,
-    pub write_cache: bool,
-    pub fua: bool,
-    /// 0: does not throttle.
-    pub wbt: u32,
+/// Writes to zones, as the policy orders them.
+#[derive(Debug)]
+pub(super) enum Zones {
+    Off,
+    Lock(Locks),
+    Plug(WritePlugs),
+    Pipe(Pipes),
 }
 
-/// A request-based device (of a bio-based one, nothing is used).
+/// A request-based device (of a bio-based one, only the name and the worker are used).
 #[derive(Debug)]
 pub(super) struct Disk {
     pub dev: DevId,
     pub limits: Limits,
+    pub cut: Cut,
+    /// Commands that it takes at once.
+    pub depth: u32,
+    pub write_cache: bool,
+    pub fua: bool,
     /// Requests that may be allocated now.
     pub free_tags: u32,
     pub tag_waiters: VecDeque<u32>,
-    /// Throttled requests under way.
+    /// Throttled requests that may be under way (0: no throttling), and are.
+    pub throttle: u32,
     pub throttled: u32,
     pub throttle_waiters: VecDeque<u32>,
-    /// Commands in the device.
+    /// Commands in the device, and requests taken from the scheduler for which a place in it is held.
     pub in_flight: u32,
+    pub held: u32,
+    pub link: Link,
     /// `hctx->dispatch`.
     pub dispatch: VecDeque<u32>,
-    /// The software queue of `none`, oldest first.
+    /// The scheduler; without one the software queue, oldest first.
+    pub deadline: Option<Deadline>,
     pub software: VecDeque<u32>,
-    pub elevator: bool,
+    pub flushes: FlushQueue,
+    /// What the requeue work will insert: data of flush sequences, device flushes.
+    pub requeued: VecDeque<u32>,
+    pub zones: Zones,
+    pub layout: Layout,
     /// `hctx->dispatch_busy`.
     pub busy: u32,
     /// A completion must run the queue.
     pub restart: bool,
-    /// Its kworker.
+    /// Its kworker, and whether it was asked again while it ran.
     pub worker: u32,
-    /// The kworker was asked again while it ran.
     pub again: bool,
     /// No completion is told before.
     pub next_end: Nanos,
+}
+
+impl Disk {
+    /// Places for commands that nobody has.
+    pub fn room(&self) -> u32 {
+        self.depth.saturating_sub(self.in_flight + self.held)
+    }
 }
 
 pub(super) fn plain_bio(layer: u32, sector: u64, bytes: u64, rwbs: Rwbs) -> Bio {

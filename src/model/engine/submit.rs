@@ -2,10 +2,10 @@
 
 use super::Sim;
 use super::arena::NONE;
-use super::requests::{Fit, mergeable};
 use super::state::{Bio, Frame, Sleep};
 use super::tasks::Next;
 use crate::event::{Action, NO_PID, Op};
+use crate::model::parts::{Fit, Join};
 use crate::units::Nanos;
 
 /// Requests of the software queue that a bio is tested against (`blk_bio_list_merge` with 8, block/blk-merge.c).
@@ -39,7 +39,7 @@ impl Sim<'_> {
 
     fn wanted(&mut self, bio: u32) -> bool {
         let b = self.bios[bio];
-        if b.queued || self.disks[b.layer].limits.write_cache || !(b.preflush || b.fua) {
+        if b.queued || self.disks[b.layer].write_cache || !(b.preflush || b.fua) {
             return true;
         }
         if !self.is_disk(b.layer) {
@@ -65,8 +65,8 @@ impl Sim<'_> {
             self.map_bio(c, bio);
             return Next::Now;
         }
-        if self.ctxs[c].plug.depth == 0 && !self.policy.plug.newest_first() {
-            self.ctxs[c].plug.depth = 1;
+        if self.ctxs[c].plugs == 0 && !self.policy.plug.newest_first() {
+            self.open_plug(c);
             self.push(c, Frame::ImplicitEnd);
         }
         self.push(c, Frame::Disk(bio))
@@ -74,7 +74,7 @@ impl Sim<'_> {
 
     pub(super) fn implicit_end(&mut self, c: u32) -> Next {
         self.pop(c);
-        self.ctxs[c].plug.depth = 0;
+        self.ctxs[c].plugs = 0;
         self.push(c, Frame::Flush { explicit: true })
     }
 
@@ -85,36 +85,27 @@ impl Sim<'_> {
             Err(()) => return self.pop(c),
         };
         self.pop(c);
-        let (found, tests) = match self.may_merge(bio) {
-            true => self.search_plug(c, bio),
-            false => (None, 0),
-        };
+        let (found, tests) = self.search_plug(c, bio);
         let test = self.costs.test.0.saturating_mul(i64::from(tests));
-        if let Some((rq, front)) = found {
-            self.push(c, Frame::PlugMerge { bio, rq, front });
+        if let Some((rq, join)) = found {
+            self.push(c, Frame::PlugMerge { bio, rq, join });
             return Next::After(self.costs.merge + Nanos(test));
         }
         self.push(c, Frame::Alloc { bio, tried: false });
         Next::After(self.costs.getrq + Nanos(test))
     }
 
-    fn may_merge(&self, bio: u32) -> bool {
-        self.policy.nomerges < 2 && mergeable(&self.bios[bio])
-    }
-
     /// Cuts what is too long: the front part goes on, the rest queues up behind it without another Q. `Err`: the bio may
     /// not wait and ended (`bio_split_rw` with REQ_NOWAIT).
     fn split(&mut self, c: u32, bio: u32) -> Result<u32, ()> {
         let b = self.bios[bio];
-        let l = self.disks[b.layer].limits;
-        let sectors = b.bytes >> 9;
-        let mut most = l.max_sectors;
-        if l.chunk > 0 {
-            most = most.min(l.chunk - b.sector % l.chunk);
-        }
-        if sectors <= most || matches!(b.op, Op::Zone | Op::None) {
+        // Discards have limits of their own, which the model does not know.
+        if !matches!(b.op, Op::Read | Op::Write) {
             return Ok(bio);
         }
+        let Some(most) = self.disks[b.layer].cut.front(b.sector, b.bytes >> 9) else {
+            return Ok(bio);
+        };
         if b.retry_by != NO_PID {
             self.retry(c, bio);
             return Err(());
@@ -147,27 +138,17 @@ impl Sim<'_> {
         }
     }
 
-    pub(super) fn plug_merge(&mut self, c: u32, bio: u32, rq: u32, front: bool) -> Next {
+    pub(super) fn plug_merge(&mut self, c: u32, bio: u32, rq: u32, join: Join) -> Next {
         self.pop(c);
         self.tally.plug_merges += 1;
-        self.merge(c, bio, rq, front);
+        self.merge(c, bio, rq, join);
         Next::Now
-    }
-
-    /// M or F.
-    pub(super) fn merge(&mut self, c: u32, bio: u32, rq: u32, front: bool) {
-        let action = match front {
-            true => Action::FrontMerge,
-            false => Action::BackMerge,
-        };
-        self.tell_bio(c, action, bio, rq);
-        self.join(rq, bio, front);
     }
 
     /// Merges where requests wait, else takes a request, sleeping if there is none.
     pub(super) fn alloc(&mut self, c: u32, bio: u32, tried: bool) -> Next {
         if !tried {
-            if self.may_merge(bio) && self.merge_below(c, bio) {
+            if self.merge_below(c, bio) || self.held_by_zone(c, bio) {
                 return self.pop(c);
             }
             // Merges are not tried again after a sleep.
@@ -181,21 +162,25 @@ impl Sim<'_> {
             return next;
         }
         let throttled = std::mem::take(&mut self.ctxs[c].admitted);
-        let rq = self.new_rq(c, bio);
+        let rq = self.new_rq(bio);
         self.rqs[rq].throttled = throttled;
         self.tell_bio(c, Action::GetRq, bio, rq);
         self.pop(c);
-        self.place(c, rq)
+        self.zone_created(c, rq, bio);
+        if !self.ordinary(rq, bio) {
+            return Next::Now;
+        }
+        self.place(c, rq, bio)
     }
 
     /// Where a new request goes.
-    fn place(&mut self, c: u32, rq: u32) -> Next {
-        if self.ctxs[c].plug.depth > 0 {
+    fn place(&mut self, c: u32, rq: u32, bio: u32) -> Next {
+        if self.plugs(c, bio) {
             return self.push(c, Frame::AddToPlug(rq));
         }
         let layer = self.rqs[rq].layer;
         let d = &self.disks[layer];
-        if d.elevator || d.busy > 0 {
+        if d.deadline.is_some() || d.busy > 0 {
             self.ctxs[c].group.push_back(rq);
             return self.push(
                 c,
@@ -210,7 +195,7 @@ impl Sim<'_> {
 
     /// Writes and their flushes wait while too many are under way (`wbt_wait`, block/blk-wbt.c).
     fn throttle(&mut self, c: u32, layer: u32, bio: u32) -> Option<Next> {
-        let limit = self.disks[layer].limits.wbt;
+        let limit = self.disks[layer].throttle;
         if limit == 0 || self.bios[bio].op != Op::Write || self.ctxs[c].admitted {
             return None;
         }
@@ -253,22 +238,32 @@ impl Sim<'_> {
         }
     }
 
-    /// The software queue of `none`: the newest eight, until one takes the bio or refuses it by a limit.
+    /// The scheduler, or the software queue of `none`: the newest eight, until one takes the bio or refuses it by a limit
+    /// (`blk_mq_sched_bio_merge`, block/blk-mq-sched.c). nomerges 1 leaves the scheduler its last merge only.
     fn merge_below(&mut self, c: u32, bio: u32) -> bool {
-        let layer = self.bios[bio].layer;
-        if self.policy.nomerges > 0 {
-            return false;
-        }
-        for i in 0..SOFTWARE_TESTS {
-            let q = &self.disks[layer].software;
-            let Some(rq) = q.len().checked_sub(i + 1).and_then(|i| q.get(i)).copied() else {
+        let b = self.bios[bio];
+        let shape = b.shape();
+        let d = &mut self.disks[b.layer];
+        if let Some(dl) = &mut d.deadline {
+            let Some(m) = dl.merge_bio(&shape) else {
                 return false;
             };
-            match self.try_fit(rq, bio) {
+            self.merge(c, bio, m.rq, m.join);
+            if let Some(a) = m.then {
+                self.absorbed(c, a);
+            }
+            return true;
+        }
+        if self.policy.nomerges > 0 || !shape.mergeable() {
+            return false;
+        }
+        for rq in d.software.iter().rev().take(SOFTWARE_TESTS) {
+            match self.rqs[*rq].shape.take(&shape, &d.limits) {
                 Fit::No => {}
-                Fit::Refused(_) => return false,
-                f => {
-                    self.merge(c, bio, rq, f == Fit::Front);
+                Fit::Refused => return false,
+                Fit::Merged(join) => {
+                    let rq = *rq;
+                    self.merge(c, bio, rq, join);
                     return true;
                 }
             }

@@ -50,7 +50,7 @@ impl Sim<'_> {
             Frame::Bios => self.next_bio(c),
             Frame::ImplicitEnd => self.implicit_end(c),
             Frame::Disk(b) => self.reach_disk(c, b),
-            Frame::PlugMerge { bio, rq, front } => self.plug_merge(c, bio, rq, front),
+            Frame::PlugMerge { bio, rq, join } => self.plug_merge(c, bio, rq, join),
             Frame::Alloc { bio, tried } => self.alloc(c, bio, tried),
             Frame::AddToPlug(r) => self.add_to_plug(c, r),
             Frame::Flush { explicit } => self.flush_plug(c, explicit),
@@ -60,6 +60,8 @@ impl Sim<'_> {
             Frame::Insert { layer, explicit } => self.insert(c, layer, explicit),
             Frame::IssueOne(r) => self.issue_one(c, r),
             Frame::Run(layer) => self.run_queue(c, layer),
+            Frame::Requeue(layer) => self.requeue(c, layer),
+            Frame::ZoneWork { layer, zone } => self.zone_work(c, layer, zone),
         }
     }
 
@@ -106,7 +108,7 @@ impl Sim<'_> {
         let advance = match step {
             Step::Think(d) => Next::After(*d),
             Step::PlugStart => {
-                self.ctxs[c].plug.depth += 1;
+                self.open_plug(c);
                 Next::Now
             }
             Step::PlugFinish => self.plug_finish(c),
@@ -131,7 +133,7 @@ impl Sim<'_> {
 
     /// A task that sleeps flushes its plug first (`sched_submit_work`, kernel/sched/core.c).
     pub(super) fn must_unplug(&mut self, c: u32) -> Option<Next> {
-        if self.ctxs[c].plug.list.is_empty() {
+        if self.ctxs[c].plug.is_empty() {
             return None;
         }
         Some(self.push(c, Frame::Flush { explicit: false }))
@@ -150,9 +152,9 @@ impl Sim<'_> {
     }
 
     fn plug_finish(&mut self, c: u32) -> Next {
-        let p = &mut self.ctxs[c].plug;
-        p.depth = p.depth.saturating_sub(1);
-        if p.depth > 0 {
+        let n = &mut self.ctxs[c].plugs;
+        *n = n.saturating_sub(1);
+        if *n > 0 {
             return Next::Now;
         }
         self.push(c, Frame::Flush { explicit: true })

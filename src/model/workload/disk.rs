@@ -4,11 +4,12 @@ use super::record::{Counts, Recorder, Rq, Seen};
 use super::recorded::Options;
 use super::stack::Stack;
 use super::{sched, zones};
-use crate::event::{DevId, QueueInfo};
+use crate::event::{DevId, Op, QueueInfo};
 use crate::lifecycle::RequestKind;
 use crate::model::policy::Sched;
 use crate::model::{Disk, LayerKind};
 use crate::units::Nanos;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// How each attribute of a disk is known.
@@ -36,6 +37,12 @@ pub struct DiskFacts {
 
 /// A limit counts as reached when the device came to it this often.
 const OFTEN: u64 = 3;
+/// Major number of SCSI and ATA disks.
+const SD: u32 = 8;
+/// Commands that an ATA disk queues at most.
+const NCQ: u32 = 32;
+/// From Q to G in this time nothing was waited for.
+const WAITED: i64 = 200_000;
 
 /// Fills in the disks of `stack`.
 pub fn infer(
@@ -59,7 +66,6 @@ pub fn infer(
         };
         let mut facts = DiskFacts::default();
         one.limits(disk, &mut facts, notes);
-        one.lengths(disk, &mut facts);
         one.caches(disk);
         (disk.sched, facts.sched_seen) = sched::of(rec, layer.dev);
         (disk.zone_sectors, facts.zone_guessed) = zones::of(rec, layer.dev);
@@ -72,6 +78,7 @@ pub fn infer(
                 layer.dev, disk.zone_sectors
             ));
         }
+        one.lengths(disk, &mut facts);
         one.lists(disk);
         if let Some(q) = options.queues.get(&layer.dev) {
             told(q, disk, &mut facts);
@@ -102,40 +109,61 @@ impl<'a> One<'a> {
     /// Tags and requests.
     fn limits(&self, disk: &mut Disk, facts: &mut DiskFacts, notes: &mut Vec<String>) {
         let c = self.counts;
-        if c.depth > 0 && c.depth_times >= OFTEN && c.depth < 1023 {
-            facts.depth_reached = Some(c.depth);
-        }
-        let waiting = |b: &&Seen| {
-            let free = b.g.is_some_and(|g| (g - b.q).0 > 200_000) && !b.elsewhere;
-            free && b.pieces == 1
-        };
-        facts.waits = self.bios().filter(waiting).count() as u64 + self.retried();
-        let most = self.most_requests();
-        let waits = facts.waits >= OFTEN && facts.waits * 100 >= c.g;
-        if waits && most > 0 {
+        let (most, waits) = self.most_requests();
+        facts.waits = waits + self.retried();
+        if facts.waits >= OFTEN && facts.waits * 100 >= c.g {
             facts.requests_reached = Some(most);
-            disk.nr_requests = most;
         }
-        // A device that took no more is a limit; one that was never offered more is not.
-        let offered = most > c.depth;
-        match facts.depth_reached {
-            Some(d) if offered || facts.requests_reached == Some(d) => disk.depth = d,
-            _ => notes.push(format!(
-                "{}: the most commands at once ({}) need not be a limit; {} are taken (--queue or --depth tells)",
-                self.dev, c.depth, disk.depth
-            )),
+        // What the driver had before it refused one is what the device takes.
+        let refused = self.refused_at();
+        let depth = match (refused, facts.requests_reached) {
+            (Some(d), _) => Some(d),
+            // More requests than commands at once, time and again: the rest waited for the device.
+            (None, _)
+                if most > c.depth && c.depth_times >= 4 * OFTEN && most * 4 >= c.depth * 5 =>
+            {
+                Some(c.depth)
+            }
+            (None, Some(n)) if n == c.depth => Some(n),
+            _ => None,
+        };
+        facts.depth_reached = depth;
+        match depth {
+            Some(d) => disk.depth = d,
+            None => {
+                if self.dev.major() == SD {
+                    disk.depth = c.depth.max(NCQ);
+                    disk.nr_requests = 2 * disk.depth.min(128);
+                }
+                notes.push(format!(
+                    "{}: the most commands at once ({}) need not be a limit; {} are taken (--queue or --depth tells)",
+                    self.dev, c.depth, disk.depth
+                ));
+            }
         }
-        if facts.requests_reached.is_none() {
-            disk.nr_requests = disk.nr_requests.max(most);
-        }
+        disk.nr_requests = match facts.requests_reached {
+            Some(n) => n,
+            None => disk.nr_requests.max(most),
+        };
     }
 
     fn retried(&self) -> u64 {
         self.bios().filter(|b| b.again).count() as u64
     }
 
-    /// The most requests between G and C at one time.
-    fn most_requests(&self) -> u32 {
+    /// Commands in the device when the driver had no room for another (D and R of one request at once, or a D after an R
+    /// on a device that never had more): the most that it ever had, if it refused for that reason.
+    fn refused_at(&self) -> Option<u32> {
+        let c = self.counts;
+        let again = self.requests().filter(|r| r.issues > 1).count() as u64;
+        // A device that refuses at less than its depth (an ATA flush, a busy host) says nothing of it.
+        let exclusive = c.device_flushes > 0;
+        (again >= OFTEN && !exclusive && c.depth_times >= OFTEN)
+            .then_some(c.depth.saturating_sub(1).max(1))
+    }
+
+    /// The most requests between G and C at one time, and how many bios waited while there were (nearly) as many.
+    fn most_requests(&self) -> (u32, u64) {
         let mut edges: Vec<(Nanos, i32)> = Vec::new();
         for r in self.requests() {
             if let (Some(g), Some(c)) = (r.g, r.c)
@@ -147,54 +175,73 @@ impl<'a> One<'a> {
         }
         edges.sort_unstable();
         let (mut now, mut most) = (0i32, 0i32);
-        for (_, step) in edges {
+        let mut steps: Vec<(Nanos, i32)> = Vec::with_capacity(edges.len());
+        for (t, step) in edges {
             now += step;
             most = most.max(now);
+            steps.push((t, now));
         }
-        u32::try_from(most).unwrap_or(0)
+        let full = |t: Nanos| {
+            let k = steps.partition_point(|s| s.0 < t);
+            let at = k.checked_sub(1).and_then(|k| steps.get(k));
+            at.is_some_and(|s| s.1 + 1 >= most && most > 1)
+        };
+        let waiting = |b: &&Seen| {
+            let late =
+                b.g.is_some_and(|g| (g - b.q).0 > WAITED && full(g - Nanos(1)));
+            late && !b.elsewhere && b.pieces == 1
+        };
+        let waits = self.bios().filter(waiting).count() as u64;
+        (u32::try_from(most).unwrap_or(0), waits)
     }
 
-    /// Longest request: from splits, else from a pile of requests at one length.
+    /// Longest request: from splits, else from requests at which merging stopped.
     fn lengths(&self, disk: &mut Disk, facts: &mut DiskFacts) {
-        let data = self.requests().filter(|r| r.kind == RequestKind::Io);
-        let mut sizes: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
-        for r in data {
-            let e = sizes.entry(r.bytes / 512).or_default();
-            e.0 += 1;
-            e.1 += u64::from(r.bios > 1);
-        }
-        let longest = sizes.keys().next_back().copied().unwrap_or(0);
+        let data = || {
+            self.requests()
+                .filter(|r| r.kind == RequestKind::Io && matches!(r.op, Op::Read | Op::Write))
+        };
+        let longest = data().map(|r| r.bytes / 512).max().unwrap_or(0);
         facts.longest = longest * 512;
         facts.merges = self.counts.merges;
-        facts.contiguous = self.contiguous();
+        let stopped;
+        (facts.contiguous, stopped) = self.contiguous(longest);
         let split = self.counts.fronts.iter().max_by_key(|f| f.1).map(|f| *f.0);
-        let piled = sizes.get(&longest).filter(|n| n.1 >= 5).map(|_| longest);
-        let held = self.bios().any(|b| b.elsewhere);
-        let unmerged = held && facts.contiguous >= 20 && facts.merges == 0;
-        let found = split
-            .or_else(|| piled.filter(|l| l.is_multiple_of(8)))
-            .or_else(|| unmerged.then_some(longest));
-        disk.max_sectors = match found {
+        // Requests that never got longer, though the next bio would have fitted behind them.
+        let limit =
+            (stopped >= OFTEN && (facts.merges > 0 || disk.zone_sectors > 0)).then_some(longest);
+        disk.max_sectors = match split.or(limit) {
             Some(n) if n >= longest => u32::try_from(n).unwrap_or(u32::MAX),
             _ => disk
                 .max_sectors
                 .max(u32::try_from(longest).unwrap_or(u32::MAX)),
         };
-        let most = self.requests().map(|r| r.bios).max().unwrap_or(0);
+        let most = data().map(|r| r.bios).max().unwrap_or(0);
         disk.max_segments = disk.max_segments.max(most);
     }
 
-    /// Bios that begin where the one before of their task ended.
-    fn contiguous(&self) -> u64 {
-        let mut last: BTreeMap<u32, (u64, Nanos)> = BTreeMap::new();
-        let mut n = 0;
+    /// Bios that begin where the one before of their task ended; and of these, those that began a request of their own
+    /// behind one of `longest` sectors that was not issued yet.
+    fn contiguous(&self, longest: u64) -> (u64, u64) {
+        let of: FxHashMap<u64, &Rq> = self.requests().map(|r| (r.id, r)).collect();
+        let mut last: FxHashMap<u32, &Seen> = FxHashMap::default();
+        let (mut n, mut stopped) = (0, 0);
         for b in self.bios().filter(|b| b.bytes > 0) {
-            let end = (b.sector.saturating_add(b.bytes / 512), b.q);
-            if let Some((s, t)) = last.insert(b.pid, end) {
-                n += u64::from(s == b.sector && (b.q - t).0 < 1_000_000);
+            let Some(a) = last.insert(b.pid, b) else {
+                continue;
+            };
+            let end = a.sector.saturating_add(a.bytes / 512);
+            if end != b.sector || a.rwbs.op() != b.rwbs.op() || (b.q - a.q).0 > 1_000_000 {
+                continue;
             }
+            n += 1;
+            let before = a.request.filter(|r| b.request.is_some_and(|s| s != *r));
+            let full = before
+                .and_then(|r| of.get(&r))
+                .is_some_and(|r| r.bytes / 512 == longest && r.d_first.is_none_or(|d| d > b.q));
+            stopped += u64::from(full);
         }
-        n
+        (n, stopped)
     }
 
     /// A device without a cache gets no flush letters (block/blk-core.c:submit_bio_noacct strips them).

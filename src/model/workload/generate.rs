@@ -389,3 +389,90 @@ impl IopsReader {
         m.w
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn submitted(w: &Workload) -> usize {
+        let all = w.tasks.iter().flat_map(|t| &t.steps);
+        all.filter(|s| matches!(s, Step::Submit(_))).count()
+    }
+
+    #[test]
+    fn block_004_has_no_fsync_after_a_jobs_last_write() {
+        // fio decides on fsync before the next write (io_u.c:get_rw_ddir): 64·256 writes, 64·255 fsyncs.
+        for lines in [0, 1, 2] {
+            let w = Block004 {
+                lines,
+                ..Block004::default()
+            }
+            .workload();
+            let flushes = w.bios.iter().filter(|b| b.bytes == 0).count();
+            assert_eq!((w.bios.len() - flushes, flushes), (16_384, 16_320));
+            assert_eq!(submitted(&w), w.bios.len());
+            assert_eq!(w.topology.layers.len(), 1 + usize::from(lines > 0));
+        }
+    }
+
+    #[test]
+    fn writeback_is_in_order_of_pages_and_in_blocks() {
+        let g = Plug2k {
+            pages: 640,
+            ..Plug2k::default()
+        };
+        let w = g.workload();
+        let fsyncs = w.bios.iter().filter(|b| b.bytes == 0).count();
+        assert_eq!(fsyncs, 40, "4 jobs × 640 ÷ 64");
+        for pair in w.bios.windows(2) {
+            let [a, b] = pair else { unreachable!() };
+            if a.bytes == 0 || b.bytes == 0 {
+                continue;
+            }
+            assert_eq!(a.bytes, 2048);
+            let second_half = a.sector % 8 == 0;
+            assert!(if second_half {
+                b.sector == a.sector + 4
+            } else {
+                b.sector > a.sector
+            });
+        }
+        let whole = Plug2k { block: 4096, ..g };
+        assert!(whole.workload().bios.iter().all(|b| b.bytes != 2048));
+        assert_eq!(g_bytes(&whole.workload()), g_bytes(&w));
+    }
+
+    fn g_bytes(w: &Workload) -> u64 {
+        w.bios.iter().map(|b| b.bytes).sum()
+    }
+
+    #[test]
+    fn zones_are_written_from_their_beginning_without_gaps() {
+        for random in [false, true] {
+            let w = ZonedWriter {
+                random,
+                writes: 4000,
+                ..ZonedWriter::default()
+            }
+            .workload();
+            let mut next: BTreeMap<u64, u64> = BTreeMap::new();
+            for b in &w.bios {
+                let at = next
+                    .entry(b.sector / 2048)
+                    .or_insert(b.sector / 2048 * 2048);
+                assert_eq!(b.sector, *at);
+                *at += 8;
+            }
+            assert_eq!(next.len() > 900, random);
+        }
+    }
+
+    #[test]
+    fn a_batch_of_reads_is_one_plug() {
+        let w = IopsReader::default().workload();
+        assert_eq!(w.bios.len(), 2048 * 32);
+        let starts = w.tasks[0].steps.iter().filter(|s| **s == Step::PlugStart);
+        assert_eq!(starts.count(), 2048);
+    }
+}

@@ -45,6 +45,9 @@ pub fn tasks(b: &Build<'_>, notes: &mut Vec<String>) -> (Vec<Task>, Vec<BioSpec>
     for (pid, marks) in &marks {
         let mut acts = acts(marks, &b.rec.seen, shows);
         fold(&mut acts, &spec_of);
+        if shows.unplugs && !shows.guess {
+            drop_implicit(&mut acts);
+        }
         if let Some(t) = task(b, *pid, &acts, &spec_of) {
             out.push(t);
         }
@@ -96,6 +99,18 @@ fn fold(acts: &mut Vec<Act>, spec_of: &[Option<u32>]) {
         }
     }
     *acts = out;
+}
+
+/// A plug around one bio is the block layer's own since 6.10 (`__submit_bio`, block/blk-core.c): the model makes it where
+/// the policy's kernel does.
+fn drop_implicit(acts: &mut [Act]) {
+    let mut open = false;
+    for a in acts {
+        if a.opens && a.finishes && !open && !a.slept {
+            (a.opens, a.finishes) = (false, false);
+        }
+        open = (open || a.opens) && !a.finishes;
+    }
 }
 
 /// Workers that submit others' bios again need a name, also where they have none of their own.

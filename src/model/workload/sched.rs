@@ -20,38 +20,45 @@ pub fn of(rec: &Recorder, dev: DevId) -> (Sched, bool) {
     if data.is_empty() || inserted * 2 < data.len() {
         return (Sched::None, data.len() > 4);
     }
-    let (waited, turned) = order(&data);
-    if waited >= 20 {
-        let sorted = turned * 20 >= waited;
-        return (
-            if sorted {
-                Sched::MqDeadline
-            } else {
-                Sched::None
-            },
-            true,
-        );
+    let o = order(&data);
+    if o.turned >= 3 && o.turned * 20 >= o.waited {
+        return (Sched::MqDeadline, true);
     }
-    // Nothing waited: only that every request was inserted speaks for one.
+    if o.kept >= 3 && o.kept * 20 >= o.waited {
+        return (Sched::None, true);
+    }
+    // Nothing waited, or all came sorted: only that every request was inserted speaks for one.
     let all = inserted * 20 >= data.len() * 19;
     (if all { Sched::MqDeadline } else { Sched::None }, false)
 }
 
-/// Of requests issued one after the other: how many pairs were both inserted before, and how many of these went out
-/// last in first out.
-fn order(data: &[&Rq]) -> (usize, usize) {
-    let mut by_issue: Vec<(Nanos, Nanos)> = data
+/// What pairs of requests tell that were issued one after the other and had both been inserted before.
+struct Order {
+    waited: usize,
+    /// Went out last in first out.
+    turned: usize,
+    /// Went out as they came, though against the order of sectors.
+    kept: usize,
+}
+
+fn order(data: &[&Rq]) -> Order {
+    let mut by_issue: Vec<(Nanos, Nanos, u64)> = data
         .iter()
-        .filter_map(|r| Some((r.d_first?, r.i?)))
+        .filter_map(|r| Some((r.d_first?, r.i?, r.sector)))
         .collect();
     by_issue.sort_unstable();
-    let (mut waited, mut turned) = (0, 0);
+    let mut o = Order {
+        waited: 0,
+        turned: 0,
+        kept: 0,
+    };
     for w in by_issue.windows(2) {
         let [a, b] = w else { continue };
         if b.1 < a.0 {
-            waited += 1;
-            turned += usize::from(b.1 < a.1);
+            o.waited += 1;
+            o.turned += usize::from(b.1 < a.1);
+            o.kept += usize::from(b.1 > a.1 && b.2 < a.2);
         }
     }
-    (waited, turned)
+    o
 }

@@ -122,7 +122,10 @@ impl Stack {
                 self.fans.insert(dev, below.iter().map(|b| b.0).collect());
                 return kind;
             }
-        } else if let Some(lines) = self.lines(&below, end_of(dev, rec, options)) {
+        } else if let Some(mut lines) = self.lines(&below, end_of(dev, rec, options)) {
+            if let Some(n) = flush_clones(rec, dev) {
+                cut_lines(&mut lines, n, dev, notes);
+            }
             return LayerKind::Linear(lines);
         } else if let Some(kind) = self.fan(&below) {
             self.fans.insert(dev, below.iter().map(|b| b.0).collect());
@@ -263,6 +266,57 @@ fn upper_first(traced: &[DevId], rec: &Recorder) -> Vec<DevId> {
         out.push(next);
     }
     out
+}
+
+/// How many flush bios the device sends below for one of its own: the usual number, from flushes that have clones.
+fn flush_clones(rec: &Recorder, dev: DevId) -> Option<usize> {
+    let mut of: BTreeMap<u64, usize> = BTreeMap::new();
+    for b in rec
+        .seen
+        .iter()
+        .filter(|b| b.bytes == 0 && b.parent_dev == dev)
+    {
+        if let Some(p) = b.parent {
+            *of.entry(p).or_default() += 1;
+        }
+    }
+    let mut counts: Vec<usize> = of.into_values().collect();
+    counts.sort_unstable();
+    counts.get(counts.len() / 2).copied()
+}
+
+/// Lines that map with the same offset look like one; where a flush shows that there are more (one clone a line,
+/// drivers/md/dm.c:__send_empty_flush), the longest is cut in halves. Where exactly it is cut does not matter but for
+/// bios that cross the border.
+fn cut_lines(lines: &mut Vec<Line>, n: usize, dev: DevId, notes: &mut Vec<String>) {
+    if n <= lines.len() || n > MOST_LINES {
+        return;
+    }
+    notes.push(format!(
+        "{dev}: its flushes show {n} table lines, its data {}; where the others begin is not known",
+        lines.len()
+    ));
+    while lines.len() < n {
+        let longest = (0..lines.len()).max_by_key(|k| lines.get(*k).map(|l| l.len));
+        let Some((k, l)) = longest.and_then(|k| Some((k, *lines.get(k)?))) else {
+            return;
+        };
+        // Whole pages on either side.
+        let half = l.len / 16 * 8;
+        if half == 0 {
+            return;
+        }
+        let second = Line {
+            from: l.from + half,
+            len: l.len - half,
+            to: l.to,
+            at: l.at.wrapping_add(half),
+        };
+        if let Some(first) = lines.get_mut(k) {
+            first.len = half;
+        }
+        lines.insert(k + 1, second);
+    }
 }
 
 fn end_of(dev: DevId, rec: &Recorder, options: &Options) -> u64 {

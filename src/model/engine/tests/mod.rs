@@ -1,6 +1,9 @@
 //! Small programs whose events are known by hand from the kernel's rules.
 
+mod flush;
 mod plug;
+mod stacks;
+mod whole;
 
 use super::*;
 use crate::event::{Action, DevId, Fields, NO_SECTOR, Rwbs};
