@@ -117,7 +117,7 @@ fn drop_implicit(acts: &mut [Act]) {
         if a.opens && a.finishes && !open && !a.slept {
             (a.opens, a.finishes) = (false, false);
         }
-        open = (open || a.opens) && !a.finishes;
+        open = (open || a.opens) && !a.finishes && !a.slept;
     }
 }
 
