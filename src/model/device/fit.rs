@@ -236,6 +236,7 @@ struct Judged {
 }
 
 fn run(model: &Model, samples: &[Sample]) -> Judged {
+    // The series begin elsewhere: at their own places they would only repeat the recording.
     let mut device = model.running(7);
     let mut under_way: BinaryHeap<Reverse<i64>> = BinaryHeap::new();
     let mut pairs = Vec::with_capacity(samples.len());

@@ -1,19 +1,20 @@
-//! How long one command takes: a part that grows with its length, and an observed spread.
+//! How long one command takes: a part that grows with its length, and an observed series.
 
-use crate::stats::Rng;
+/// Observed values that are kept: those of a longer trace's first part.
+const KEPT: usize = 1 << 20;
 
-/// Spread values that are kept; more samples are thinned to quantiles.
-const KEPT: usize = 2048;
-
-/// `base + per_kib × KiB + one of the spread`, in ns.
+/// `base + per_kib × KiB + the next of the series`, in ns.
+///
+/// The series is what was observed beyond the line, in its order, and goes round. Slow times come together (a busy host, a
+/// full cache): drawn one by one at random, the slowest of twenty commands would be far slower than it ever was.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Times {
     /// For no bytes.
     pub base: i64,
     /// More for each KiB.
     pub per_kib: i64,
-    /// What was observed beyond that, sorted, each equally likely. Empty: nothing.
-    pub spread: Vec<i64>,
+    /// What was observed beyond that. Empty: nothing.
+    pub series: Vec<i64>,
 }
 
 impl Times {
@@ -25,32 +26,29 @@ impl Times {
         }
     }
 
-    /// From observed (bytes, ns): the line by least squares if it rises and lengths differ, and what is left as spread.
+    /// From observed (bytes, ns): the line by least squares if it rises and lengths differ, and what is left as series.
     pub fn of(samples: &[(u64, i64)]) -> Times {
         let per_kib = slope(samples);
-        let mut spread: Vec<i64> = samples
-            .iter()
-            .map(|(b, t)| t - grown(per_kib, *b))
-            .collect();
-        spread.sort_unstable();
+        let kept = samples.iter().take(KEPT);
         Times {
             base: 0,
             per_kib,
-            spread: thinned(&spread),
+            series: kept.map(|(b, t)| t - grown(per_kib, *b)).collect(),
         }
     }
 
-    /// One time. Not below 0.
-    pub fn draw(&self, bytes: u64, rng: &mut Rng) -> i64 {
-        let rest = self.spread.get(rng.below(self.spread.len()));
+    /// The time of the `n`-th command. Not below 0.
+    pub fn at(&self, bytes: u64, n: usize) -> i64 {
+        let rest = n.checked_rem(self.series.len());
+        let rest = rest.and_then(|k| self.series.get(k));
         let sum = self.base.saturating_add(grown(self.per_kib, bytes));
         sum.saturating_add(rest.copied().unwrap_or(0)).max(0)
     }
 
     /// The mean for commands of `bytes`, in ns.
     pub fn mean(&self, bytes: u64) -> f64 {
-        let n = self.spread.len().max(1) as f64;
-        let sum: i128 = self.spread.iter().map(|v| i128::from(*v)).sum();
+        let n = self.series.len().max(1) as f64;
+        let sum: i128 = self.series.iter().map(|v| i128::from(*v)).sum();
         self.base as f64 + grown(self.per_kib, bytes) as f64 + sum as f64 / n
     }
 }
@@ -85,22 +83,6 @@ fn slope(samples: &[(u64, i64)]) -> i64 {
     (xy / xx) as i64
 }
 
-/// At most [`KEPT`] values with the same quantiles.
-fn thinned(sorted: &[i64]) -> Vec<i64> {
-    let n = sorted.len();
-    if n <= KEPT {
-        return sorted.to_vec();
-    }
-    // The mean of each of equal parts: the mean of all stays, and so does the tail but for its last 1/2048.
-    (0..KEPT)
-        .filter_map(|k| {
-            let part = sorted.get(k * n / KEPT..(k + 1) * n / KEPT)?;
-            let sum: i128 = part.iter().map(|v| i128::from(*v)).sum();
-            i64::try_from(sum / part.len().max(1) as i128).ok()
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,7 +94,7 @@ mod tests {
             .collect();
         let t = Times::of(&line);
         assert_eq!(t.per_kib, 70);
-        assert_eq!(t.draw(1024 * 1024, &mut Rng::new(1)), 5_000 + 70 * 1024);
+        assert_eq!(t.at(1024 * 1024, 3), 5_000 + 70 * 1024);
         let flat: Vec<(u64, i64)> = (1..200).map(|k| (k * 1024, 5_000)).collect();
         assert_eq!(Times::of(&flat).per_kib, 0);
         let falling: Vec<(u64, i64)> = (1..200).map(|k| (k * 1024, 50_000 - k as i64)).collect();
@@ -120,10 +102,11 @@ mod tests {
     }
 
     #[test]
-    fn thinning_keeps_the_mean() {
-        let many: Vec<(u64, i64)> = (0..100_000).map(|k| (4096, k)).collect();
-        let t = Times::of(&many);
-        assert_eq!(t.spread.len(), KEPT);
-        assert!((t.mean(4096) - 49_999.5).abs() < 1.0, "{}", t.mean(4096));
+    fn a_series_goes_round() {
+        let t = Times::of(&[(4096, 5), (4096, 7), (4096, 60)]);
+        let got: Vec<i64> = (0..4).map(|n| t.at(4096, n)).collect();
+        assert_eq!(got, [5, 7, 60, 5]);
+        assert_eq!(t.mean(4096), 24.0);
+        assert_eq!(Times::fixed(9).at(0, 4), 9);
     }
 }

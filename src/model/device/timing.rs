@@ -80,7 +80,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// A device of its own with this timing.
+    /// A device of its own with this timing. Seed 0: observed times in their order from the first; else from another place.
     pub fn service(&self, seed: u64) -> Box<dyn Service> {
         Box::new(self.running(seed))
     }
@@ -88,7 +88,8 @@ impl Model {
     pub(super) fn running(&self, seed: u64) -> Running {
         Running {
             model: self.clone(),
-            rng: Rng::new(seed),
+            counts: BTreeMap::new(),
+            shift: if seed == 0 { 0 } else { Rng::new(seed).bits() },
             next: i64::MIN,
             free: vec![i64::MIN; self.channels as usize],
             written: 0,
@@ -110,11 +111,12 @@ impl Model {
         self
     }
 
-    fn of(&self, class: Class, beside: u32) -> Option<&Times> {
+    fn of(&self, class: Class, beside: u32) -> Option<(usize, &Times)> {
         let write = || self.times.get(&Class::Write);
         let any = || self.times.values().next();
         let list = self.times.get(&class).or_else(write).or_else(any)?;
-        list.get(bucket(beside).min(list.len().saturating_sub(1)))
+        let at = bucket(beside).min(list.len().saturating_sub(1));
+        Some((at, list.get(at)?))
     }
 }
 
@@ -127,7 +129,10 @@ pub(super) fn bucket(beside: u32) -> usize {
 #[derive(Clone, Debug)]
 pub(super) struct Running {
     model: Model,
-    rng: Rng,
+    /// Commands so far, by class and table.
+    counts: BTreeMap<(Class, usize), usize>,
+    /// Where the series begin.
+    shift: u64,
     /// When the bucket is empty.
     next: i64,
     /// When each channel is.
@@ -193,7 +198,13 @@ impl Service for Running {
         let class = Class::of(c.op);
         let (channel, start) = self.start(now.0, c);
         let mut took = match self.model.of(class, c.beside) {
-            Some(t) => t.draw(c.bytes, &mut self.rng),
+            Some((at, t)) => {
+                let n = self.counts.entry((class, at)).or_default();
+                let first = (self.shift % t.series.len().max(1) as u64) as usize;
+                let time = t.at(c.bytes, first.wrapping_add(*n));
+                *n = n.wrapping_add(1);
+                time
+            }
             None => 0,
         };
         let dirty = i64::from(self.dirty(class));

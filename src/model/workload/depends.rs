@@ -25,15 +25,22 @@ pub struct Ends {
     pub all: Vec<End>,
     /// Of each task.
     pub own: BTreeMap<u32, Vec<End>>,
+    /// A task that waited goes on within this time.
+    wake: i64,
 }
 
-/// A wake-up follows what it waited for within this time (facts P0: a kworker's or a task's turn takes 10–100 µs).
+/// A wake-up follows what it waited for within this time, on a machine whose tasks get their turn in 10–100 µs.
 const WAKE: i64 = 100_000;
+/// On a slower one, within this many of its workers' turns.
+const TURNS: i64 = 4;
 
 impl Ends {
     /// The ends of the workload's own bios; of one that was submitted again, the end of the second.
-    pub fn of(seen: &[Seen], tops: &[Top]) -> Ends {
-        let mut e = Ends::default();
+    pub fn of(seen: &[Seen], tops: &[Top], hop: Nanos) -> Ends {
+        let mut e = Ends {
+            wake: WAKE.max(TURNS * hop.0),
+            ..Ends::default()
+        };
         for (k, (b, top)) in seen.iter().zip(tops).enumerate() {
             let Some(top) = top else { continue };
             let last = top.again.and_then(|i| seen.get(i as usize)).unwrap_or(b);
@@ -63,7 +70,7 @@ impl Ends {
 
     /// The last end, after `from` and shortly before `to`, of another task's bio, at which `pid` did not run.
     pub fn others(&self, pid: u32, from: Nanos, to: Nanos) -> Option<End> {
-        let from = from.max(Nanos(to.0.saturating_sub(WAKE)));
+        let from = from.max(Nanos(to.0.saturating_sub(self.wake)));
         let at = self.all.partition_point(|e| e.time < to);
         let before = self.all.get(..at).unwrap_or(&[]);
         before

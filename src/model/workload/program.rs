@@ -25,6 +25,9 @@ const BUSY: i64 = 20_000;
 /// A pause in which a task may have waited for another's bio.
 const LONG: i64 = 50_000;
 
+/// A task that waited for a bio of its own goes on within this time, or does something else meanwhile.
+const LONG_AFTER: i64 = 500_000;
+
 /// The programs, and the bios in the order of their submission.
 pub fn tasks(b: &Build<'_>, notes: &mut Vec<String>) -> (Vec<Task>, Vec<BioSpec>) {
     let (bios, spec_of) = bios(b);
@@ -73,7 +76,11 @@ fn bios(b: &Build<'_>) -> (Vec<BioSpec>, Vec<Option<u32>>) {
             sector: if s.sector == NO_SECTOR { 0 } else { s.sector },
             bytes: s.bytes,
             rwbs: s.rwbs,
-            retry_by: again.map(|a| a.pid),
+            retry_by: match again {
+                Some(a) => Some(a.pid),
+                // What may wait passes an idle zone; what the worker got may not (block/blk-zoned.c:blk_zone_wplug_handle_write).
+                None => s.elsewhere.then_some(s.maker),
+            },
             no_merge: false,
         });
     }
@@ -90,6 +97,7 @@ fn fold(acts: &mut Vec<Act>, spec_of: &[Option<u32>]) {
                 last.opens |= a.opens;
                 last.finishes = a.finishes || (last.finishes && !a.opens);
                 last.slept |= a.slept;
+                last.awake = a.awake;
                 last.flushes += a.flushes;
                 last.issues += a.issues;
                 last.inserts += a.inserts;
@@ -109,7 +117,7 @@ fn drop_implicit(acts: &mut [Act]) {
         if a.opens && a.finishes && !open && !a.slept {
             (a.opens, a.finishes) = (false, false);
         }
-        open = (open || a.opens) && !a.finishes;
+        open = (open || a.opens) && !a.finishes && !a.slept;
     }
 }
 
@@ -197,6 +205,9 @@ impl Writer<'_> {
     fn pause(&mut self, submitted: usize, s: &Seen, a: &Act, t: Nanos, spec_of: &[Option<u32>]) {
         let busy_until = s.q.max(end_of_call(self.b.costs, s, a));
         let gap = (t - busy_until).0.max(0);
+        if a.awake && self.depth.is_none() {
+            return self.think(gap);
+        }
         let before = ended_before(self.own, t);
         let since = ended_before(self.own, s.q);
         let newest = before.checked_sub(1).and_then(|i| self.own.get(i));
@@ -213,28 +224,49 @@ impl Writer<'_> {
             let satisfied = needed.checked_sub(1).and_then(|i| self.own.get(i));
             self.steps.push(Step::Wait(n));
             let from = satisfied.map_or(busy_until, |e| e.time.max(busy_until));
+            // It went on long after: what it waited for last was another's (pages that two tasks write are waited for by
+            // both, mm/filemap.c:folio_wait_writeback).
+            let long = (t - from).0 > LONG_AFTER && self.depth.is_none();
+            let from = match self.other(from, t, spec_of).filter(|_| long) {
+                Some((spec, time)) => {
+                    self.steps.push(Step::WaitFor(spec));
+                    time
+                }
+                None => from,
+            };
+            self.asleep(a);
             return self.think((t - from).0);
         }
-        let other = (a.slept || gap > LONG)
-            .then(|| self.b.ends.others(self.pid, busy_until, t))
-            .flatten();
-        let spec = other.and_then(|e| spec_of.get(e.bio as usize).copied().flatten());
-        if let (Some(e), Some(spec)) = (other, spec) {
+        let waited = a.slept || gap > LONG;
+        if let Some((spec, time)) = self.other(busy_until, t, spec_of).filter(|_| waited) {
             self.steps.push(Step::WaitFor(spec));
-            return self.think((t - e.time).0);
+            self.asleep(a);
+            return self.think((t - time).0);
         }
-        if a.slept && self.open {
-            // It slept for something that is not in the trace; its plug was emptied.
-            self.steps.push(Step::PlugFinish);
-            self.open = false;
-        }
+        self.asleep(a);
         self.think(gap);
+    }
+
+    /// The bio of another task that may have woken this one at `to`, and its end.
+    fn other(&self, from: Nanos, to: Nanos, spec_of: &[Option<u32>]) -> Option<(u32, Nanos)> {
+        let e = self.b.ends.others(self.pid, from, to)?;
+        let spec = spec_of.get(e.bio as usize).copied().flatten()?;
+        Some((spec, e.time))
     }
 
     /// Whether one of the task's own bios ended while the task did not run: only then can it have waited.
     fn slept_for_own(&self, since: usize, before: usize) -> bool {
         let ends = self.own.get(since..before).unwrap_or(&[]);
         ends.iter().any(|e| e.running != self.pid)
+    }
+
+    /// A sleep emptied the plug. So it does here, though what was waited for may have ended already, or is not in the
+    /// trace: which bios find which requests depends on where plugs were cut.
+    fn asleep(&mut self, a: &Act) {
+        if a.slept && self.open {
+            self.steps.push(Step::PlugFinish);
+            self.open = false;
+        }
     }
 
     fn think(&mut self, ns: i64) {

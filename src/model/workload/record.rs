@@ -66,6 +66,8 @@ pub struct Seen {
     pub parent_dev: DevId,
     /// Its request was made by another task than its submitter (a worker that released it from its zone's plug).
     pub elsewhere: bool,
+    /// The task that made its request.
+    pub maker: u32,
 }
 
 /// A request, in short.
@@ -321,6 +323,7 @@ impl Sink for Recorder {
             parent: b.parent,
             parent_dev: b.parent_dev,
             elsewhere: false,
+            maker: b.pid,
         });
         if b.merged.is_some() {
             self.counts.entry(b.dev).or_default().merges += 1;

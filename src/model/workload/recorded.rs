@@ -109,7 +109,7 @@ impl Recorder {
         let disks = disk::infer(&self, options, &mut stack, &mut notes);
         let costs = costs::fit(&self);
         let tops = stack.top_bios(&self.seen, &mut notes);
-        let ends = Ends::of(&self.seen, &tops);
+        let ends = Ends::of(&self.seen, &tops, costs.hop);
         let build = Build {
             rec: &self,
             stack: &stack,
@@ -153,6 +153,7 @@ impl Recorder {
         for b in &mut self.seen {
             let maker = b.request.and_then(|r| makers.get(&r));
             b.elsewhere = maker.is_some_and(|p| *p != b.pid) && !b.rwbs.preflush();
+            b.maker = maker.copied().unwrap_or(b.pid);
         }
     }
 

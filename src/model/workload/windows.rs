@@ -21,6 +21,8 @@ pub struct Act {
     pub waited: bool,
     /// Plugs emptied.
     pub flushes: u32,
+    /// Its plug held requests until the next bio: it did not sleep, or the plug would have been emptied.
+    pub awake: bool,
     /// Requests the task issued itself.
     pub issues: u32,
     /// Requests the task inserted.
@@ -49,6 +51,7 @@ pub fn acts(marks: &[Mark], seen: &[Seen], shows: Shows) -> Vec<Act> {
         if let MarkKind::Queue(k) = m.kind {
             out.push(Act {
                 bio: k,
+                awake: plugged,
                 ..Act::default()
             });
             continue;
@@ -56,6 +59,7 @@ pub fn acts(marks: &[Mark], seen: &[Seen], shows: Shows) -> Vec<Act> {
         let Some(act) = out.last_mut() else { continue };
         let bio = seen.get(act.bio as usize);
         note(act, m, bio, shows, &mut plugged);
+        act.awake = plugged;
     }
     if shows.guess {
         guess(&mut out, seen);
