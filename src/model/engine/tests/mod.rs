@@ -3,11 +3,10 @@
 mod flush;
 mod plug;
 mod stacks;
-mod whole;
 
 use super::*;
 use crate::event::{Action, DevId, Fields, NO_SECTOR, Rwbs};
-use crate::lifecycle::{Sink, Tracker};
+use crate::lifecycle::{AnomalyKind, Sink, Tracker};
 use crate::model::device::Command;
 use crate::model::program::{BioSpec, Step, Task};
 use crate::model::topology::{self, Layer, LayerKind, Topology};
@@ -154,11 +153,12 @@ impl World {
                 assert_eq!(a.balance(), 0, "{} {a:?}", d.dev);
             }
             assert_eq!(d.completions.balance(), 0, "{} {:?}", d.dev, d.completions);
-            assert!(
-                d.anomalies.iter().all(|(_, n)| *n == 0),
-                "{:?}",
-                d.anomalies
-            );
+            // Random programs write where others do: that alone is odd.
+            let odd = d
+                .anomalies
+                .iter()
+                .filter(|(k, _)| *k != AnomalyKind::Overlap);
+            assert!(odd.clone().all(|(_, n)| *n == 0), "{:?}", d.anomalies);
         }
         (log.events, tally)
     }
