@@ -3,7 +3,7 @@
 use crate::units::Nanos;
 
 /// All in ns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Costs {
     /// Q to G, when a request is free.
     pub getrq: Nanos,
@@ -21,6 +21,10 @@ pub struct Costs {
     pub hop: Nanos,
     /// End of one request after another in one interrupt: C to C.
     pub complete: Nanos,
+    /// From the moment at which the flush queue decides on a device flush to its first issue, as recorded one after the
+    /// other: the requeue work waits for a CPU, and a busy machine gives it one late. Used in turn, again and again; empty:
+    /// `hop`.
+    pub flush_hops: Vec<Nanos>,
 }
 
 impl Default for Costs {
@@ -35,6 +39,7 @@ impl Default for Costs {
             insert: Nanos(300),
             hop: Nanos(15_000),
             complete: Nanos(0),
+            flush_hops: Vec::new(),
         }
     }
 }

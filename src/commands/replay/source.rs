@@ -217,7 +217,7 @@ fn traced(o: &ReplayOpts) -> Result<(Source, bool)> {
 const MISSING: f64 = 0.01;
 
 fn base(r: Recorded, seed: u64) -> Base {
-    let (workload, costs) = (r.workload.clone(), r.costs);
+    let (workload, costs) = (r.workload.clone(), r.costs.clone());
     Base {
         workload,
         costs,

@@ -13,6 +13,8 @@ pub(super) enum Due {
     Done(u32),
     /// A request of a flush sequence ends.
     End(u32),
+    /// A device flush goes to the requeue list.
+    Flush(u32),
 }
 
 /// The heap and the time.

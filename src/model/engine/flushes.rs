@@ -8,6 +8,7 @@ use super::tasks::Next;
 use crate::event::Action;
 use crate::model::parts::flush::{Do, Plan, Steps};
 use crate::model::policy::FlushInsert;
+use crate::units::Nanos;
 
 impl Sim<'_> {
     /// `blk_insert_flush`: true if the request goes on like any other.
@@ -78,14 +79,34 @@ impl Sim<'_> {
                 }
                 Do::Flush => {
                     let rq = self.new_command(layer);
-                    self.disks[layer].requeued.push_back(rq);
-                    requeued = true;
+                    match self.flush_hop() {
+                        None => {
+                            self.disks[layer].requeued.push_back(rq);
+                            requeued = true;
+                        }
+                        Some(wait) => self.clock.set(self.clock.now + wait, Due::Flush(rq)),
+                    }
                 }
             }
         }
         if requeued {
             self.kick(layer);
         }
+    }
+
+    /// How long the next device flush waits for its worker beyond an ordinary turn; `None` where that is not known.
+    fn flush_hop(&mut self) -> Option<Nanos> {
+        let all = &self.costs.flush_hops;
+        let hop = all.get(self.flush_turn % all.len().max(1))?;
+        self.flush_turn += 1;
+        Some(Nanos((hop.0 - self.costs.hop.0).max(0)))
+    }
+
+    /// The worker comes to the device flush.
+    pub(super) fn flush_ready(&mut self, rq: u32) {
+        let layer = self.rqs[rq].layer;
+        self.disks[layer].requeued.push_back(rq);
+        self.kick(layer);
     }
 
     /// The C without length at the end of a sequence.

@@ -78,6 +78,7 @@ pub fn simulate(
             Due::Context(c) => sim.run_context(c),
             Due::Done(rq) => sim.done(rq),
             Due::End(rq) => sim.sequence_end(rq),
+            Due::Flush(rq) => sim.flush_ready(rq),
         }
     }
     sim.verdict()?;
@@ -100,6 +101,8 @@ struct Sim<'a> {
     /// Numbers given so far.
     next_bio: u64,
     next_rq: u64,
+    /// Device flushes that waited for their worker.
+    flush_turn: usize,
     /// Bios of the workload that have ended, and who waits for which.
     ended: Vec<bool>,
     bio_waiters: BTreeMap<u32, Vec<u32>>,

@@ -187,6 +187,7 @@ impl<'a> Sim<'a> {
             tally: Tally::default(),
             next_bio: 0,
             next_rq: 0,
+            flush_turn: 0,
             ended: vec![false; workload.bios.len()],
             bio_waiters: BTreeMap::new(),
             retriers: BTreeMap::new(),

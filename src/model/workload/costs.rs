@@ -1,9 +1,12 @@
 //! What the block layer spends, from the gaps of a trace.
 
 use super::record::{MarkKind, Recorder};
+use crate::event::DevId;
+use crate::lifecycle::RequestKind;
 use crate::model::Costs;
 use crate::units::Nanos;
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 
 /// Gaps of this length are waits, no work.
 const WAIT: i64 = 1_000_000;
@@ -26,6 +29,7 @@ pub fn fit(rec: &Recorder) -> Costs {
         insert: or(&mut g.insert, d.insert),
         hop: hop(rec).unwrap_or(d.hop),
         complete: or(&mut rec.complete_gaps.clone(), d.complete),
+        flush_hops: flush_hops(rec),
     }
 }
 
@@ -86,6 +90,50 @@ fn hop(rec: &Recorder) -> Option<Nanos> {
     gaps.sort_unstable();
     let n = gaps.len();
     (n >= FEW).then(|| Nanos(gaps.get(n / 4).copied().unwrap_or_default()))
+}
+
+/// For each device flush that empty flushes waited for: from the moment at which the flush queue could send it (the end of
+/// the flush before, or the first that waited for it; `blk_kick_flush`, block/blk-flush.c) to its first issue. In the order
+/// of the recording.
+fn flush_hops(rec: &Recorder) -> Vec<Nanos> {
+    let devs: BTreeSet<DevId> = rec.counts.keys().copied().collect();
+    let mut out: Vec<(Nanos, Nanos)> = Vec::new();
+    for dev in devs {
+        let of = |kind: RequestKind| {
+            rec.requests
+                .iter()
+                .filter(move |r| r.dev == dev && r.kind == kind)
+        };
+        let mut flushes: Vec<(Nanos, Nanos)> = of(RequestKind::DeviceFlush)
+            .filter_map(|r| Some((r.c?, r.d_first?)))
+            .collect();
+        flushes.sort_unstable();
+        let mut first: Vec<Option<Nanos>> = vec![None; flushes.len()];
+        for r in of(RequestKind::EmptyFlush) {
+            let (Some(g), Some(c)) = (r.g, r.c) else {
+                continue;
+            };
+            // Served by the last flush that ended before it.
+            let served = flushes.partition_point(|f| f.0 <= c);
+            if let Some(f) = served.checked_sub(1).and_then(|k| first.get_mut(k)) {
+                *f = Some(f.map_or(g, |old| old.min(g)));
+            }
+        }
+        for (k, (f, g)) in flushes.iter().zip(&first).enumerate() {
+            let before = k.checked_sub(1).and_then(|k| flushes.get(k)).map(|p| p.0);
+            if let Some(g) = g {
+                let could = before.map_or(*g, |b| b.max(*g));
+                if f.1 >= could {
+                    out.push((could, f.1 - could));
+                }
+            }
+        }
+    }
+    out.sort_unstable();
+    match out.len() >= FEW {
+        true => out.into_iter().map(|h| h.1).collect(),
+        false => Vec::new(),
+    }
 }
 
 fn median(v: &mut [i64]) -> Option<i64> {

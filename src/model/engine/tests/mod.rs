@@ -48,6 +48,7 @@ pub(super) const COSTS: Costs = Costs {
     insert: Nanos(1),
     hop: Nanos(20),
     complete: Nanos(0),
+    flush_hops: Vec::new(),
 };
 
 pub(super) struct World {
