@@ -161,6 +161,7 @@ fn lines(rng: &mut Rng) -> Vec<Line> {
 /// Where bios go next: some places that grow upwards or downwards.
 struct Places {
     next: Vec<u64>,
+    last: usize,
 }
 
 impl Places {
@@ -169,12 +170,17 @@ impl Places {
         let next = (0..24u64).map(|i| (i << 28) + (1 << 27));
         Places {
             next: next.collect(),
+            last: 0,
         }
     }
 
     fn take(&mut self, rng: &mut Rng, sectors: u64) -> u64 {
-        let near = chance(rng, 70);
-        let i = if near { rng.below(3) } else { rng.below(24) };
+        let i = match rng.below(10) {
+            0..=4 => self.last,
+            5..=7 => rng.below(3),
+            _ => rng.below(24),
+        };
+        self.last = i;
         let gap = if chance(rng, 20) { 8 } else { 0 };
         // Every third place grows downwards, where bios go in front.
         if i % 3 == 2 {
@@ -266,7 +272,7 @@ fn bio(rng: &mut Rng, layer: u16, at: &mut Places, zoned: bool) -> BioSpec {
         _ => &[b"W", b"WS", b"WM", b"WS"],
     };
     let rwbs = Rwbs::new(pick(rng, letters));
-    let kinds = pick(rng, &[8u64, 8, 8, 4, 1, 64, 600]);
+    let kinds = pick(rng, &[8u64, 8, 8, 8, 8, 4, 4, 1, 16, 64, 300]);
     let empty = rwbs == Rwbs::new(b"FWS") && chance(rng, 80);
     let sectors = if empty { 0 } else { kinds };
     BioSpec {
@@ -274,7 +280,12 @@ fn bio(rng: &mut Rng, layer: u16, at: &mut Places, zoned: bool) -> BioSpec {
         sector: if empty { 0 } else { at.take(rng, sectors) },
         bytes: sectors * 512,
         rwbs,
-        retry_by: if chance(rng, 5) { Some(900) } else { None },
+        // A flush never asks for an end at once: io_uring leaves fsync to a worker.
+        retry_by: if !empty && chance(rng, 5) {
+            Some(900)
+        } else {
+            None
+        },
         no_merge: chance(rng, 5),
     }
 }

@@ -104,8 +104,10 @@ fn endings(truth: &Truth, f: &mut Vec<String>) {
         }
     }
     for b in truth.bios.values() {
-        if b.q.is_none() || (b.alone.is_none() && b.requests.is_empty()) {
-            f.push(format!("a bio never ends: {b:?}"));
+        let ends = b.alone.len() + b.requests.len();
+        let again = b.requests.is_empty() && b.alone.len() == 1;
+        if b.q.is_none() || (ends != b.cuts + 1 && !again) {
+            f.push(format!("a bio and its ends: {b:?}"));
         }
     }
 }

@@ -39,43 +39,34 @@ fn track(run: &Run) -> (Found, TrackerReport) {
 
 /// Differences of one request.
 fn request(r: &Request, t: &TrueRq, faults: &mut Vec<String>) {
-    let mut differ = |what: &str, is: String, truth: String| {
+    let mut differ = |what: &str, is: Option<i64>, truth: Option<i64>| {
         if is != truth {
-            faults.push(format!("request: {what} {is}, in truth {truth} ({t:?})"));
+            faults.push(format!(
+                "request: {what} {is:?}, in truth {truth:?} ({t:?})"
+            ));
         }
     };
-    let s = |v: Option<i64>| format!("{v:?}");
-    differ(
-        "absorbed",
-        (r.outcome == Outcome::Absorbed).to_string(),
-        t.absorbed.to_string(),
-    );
-    differ("g", s(time(r.g)), s(t.g));
-    differ("issues", r.issues.to_string(), t.issued.len().to_string());
-    differ("requeues", r.requeues.to_string(), t.requeued.to_string());
+    let n = |v: u64| Some(v as i64);
+    let absorbed = r.outcome == Outcome::Absorbed;
+    differ("absorbed", n(absorbed.into()), n(t.absorbed.into()));
+    differ("issues", n(r.issues.into()), n(t.issued.len() as u64));
+    differ("requeues", n(r.requeues.into()), n(t.requeued.into()));
+    differ("g", time(r.g), t.g);
     if t.absorbed {
         return;
     }
-    differ("inserts", r.inserts.to_string(), t.inserts.to_string());
-    differ("first insert", s(time(r.i)), s(t.i));
-    differ(
-        "first issue",
-        s(time(r.d_first)),
-        s(t.issued.first().copied()),
-    );
-    differ("last issue", s(time(r.d)), s(t.issued.last().copied()));
-    differ("end", s(time(r.c)), s(t.ends.last().map(|e| e.0)));
-    differ(
-        "done",
-        (r.outcome == Outcome::Completed).to_string(),
-        "true".into(),
-    );
+    differ("inserts", n(r.inserts.into()), n(t.inserts.into()));
+    differ("first insert", time(r.i), t.i);
+    differ("first issue", time(r.d_first), t.issued.first().copied());
+    differ("last issue", time(r.d), t.issued.last().copied());
+    differ("end", time(r.c), t.ends.last().map(|e| e.0));
+    differ("done", n((r.outcome == Outcome::Completed).into()), n(1));
     if r.kind == RequestKind::Io {
         let data = t.ends.iter().find(|e| e.1 > 0).map(|e| e.0);
-        differ("end of data", s(time(r.c_data)), s(data));
-        differ("bios", r.bios.to_string(), t.bios.len().to_string());
-        differ("bytes", r.bytes.to_string(), t.bytes.to_string());
-        differ("sector", r.sector.to_string(), t.sector.to_string());
+        differ("end of data", time(r.c_data), data);
+        differ("bios", n(r.bios.into()), n(t.bios.len() as u64));
+        differ("bytes", n(r.bytes), n(t.bytes));
+        differ("sector", n(r.sector), n(t.sector));
     }
 }
 
@@ -90,8 +81,12 @@ fn bio(b: &Bio, t: &TrueBio, rqs: &BTreeMap<u64, TrueRq>, of: Option<u64>) -> Ve
     differ("q", time(b.q), t.q);
     differ("g", time(b.g), t.g);
     let last = |r: &u64| rqs.get(r).and_then(|r| r.ends.last()).map(|e| e.0);
-    let end = t.requests.iter().filter_map(last).max().or(t.alone);
-    differ("end", time(b.c), end);
+    let end = t.requests.iter().filter_map(last).max();
+    let end = end.or(t.alone.last().copied());
+    // Of several empty flushes under way on a device of bios nothing tells which ends.
+    if !(b.bytes == 0 && t.requests.is_empty()) {
+        differ("end", time(b.c), end);
+    }
     if b.pieces == 1 {
         differ("m", time(b.m), t.m);
         let one = |v: Option<u64>| v.map(|v| v as i64);
@@ -150,80 +145,79 @@ pub fn differences(run: &Run, truth: &Truth) -> Vec<String> {
     faults
 }
 
-/// 10,000 random cases; `BLKAN_CASES` runs another number, `BLKAN_SEED` one case.
-#[test]
-fn lifecycles_of_simulated_events_are_the_models_own() {
-    let number = |name: &str| std::env::var(name).ok().and_then(|v| v.parse::<u64>().ok());
-    let one = number("BLKAN_SEED");
-    let seeds = match one {
-        Some(s) => s..s + 1,
-        None => 0..number("BLKAN_CASES").unwrap_or(10_000),
+/// Cases of each of the four tests below, which run side by side.
+const CASES: u64 = 2_500;
+
+/// What a run does wrong.
+fn wrong(seed: u64, n: &mut Worth) -> Vec<String> {
+    let case = case(seed);
+    let run = match run(&case, seed) {
+        Ok(run) => run,
+        Err(e) => return vec![format!("error: {e}")],
     };
+    let truth = Truth::of(&run);
+    n.events += run.events.len();
+    n.merges += run.tally.plug_merges;
+    n.requeues += truth.rqs.values().map(|r| r.requeued).sum::<u32>();
+    let mut f = truth.faults.clone();
+    f.extend(super::laws::broken(&case, &run, &truth));
+    f.extend(differences(&run, &truth));
+    if seed.is_multiple_of(50) && super::truth::run(&case, seed).unwrap().events != run.events {
+        f.push("the same case gives other events".into());
+    }
+    f
+}
+
+/// What the cases held.
+#[derive(Default)]
+struct Worth {
+    events: usize,
+    merges: u64,
+    requeues: u32,
+}
+
+/// Random cases of these seeds; `BLKAN_SEED` runs one and prints all that is wrong with it.
+fn cases(seeds: std::ops::Range<u64>) {
+    let one = std::env::var("BLKAN_SEED")
+        .ok()
+        .and_then(|v| v.parse::<u64>().ok());
     let mut kinds: BTreeMap<String, (u64, u64, String)> = BTreeMap::new();
-    let (mut events, mut merges, mut requeues) = (0, 0, 0);
-    for seed in seeds {
-        let case = case(seed);
-        if plain(&case) {
-            continue;
-        }
-        let faults = match run(&case, seed) {
-            Ok(run) => {
-                let truth = Truth::of(&run);
-                events += run.events.len();
-                merges += run.tally.plug_merges;
-                requeues += truth
-                    .rqs
-                    .values()
-                    .map(|r| u64::from(r.requeued))
-                    .sum::<u64>();
-                let mut f = truth.faults.clone();
-                f.extend(super::laws::broken(&case, &run, &truth));
-                f.extend(differences(&run, &truth));
-                f
-            }
-            Err(e) => vec![format!("error: {e}")],
-        };
-        for f in faults {
+    let mut n = Worth::default();
+    for seed in one.map_or(seeds, |s| s..s + 1) {
+        for f in wrong(seed, &mut n) {
             if one.is_some() {
                 println!("{f}");
             }
             let letters = f.chars().filter(|c| !c.is_ascii_digit());
             let kind: String = letters.take(24).collect();
-            let k = kinds.entry(kind).or_insert((0, seed, f));
-            k.0 += 1;
+            kinds.entry(kind).or_insert((0, seed, f)).0 += 1;
         }
     }
     assert!(
         kinds.is_empty(),
-        "(kind, (times, first seed, first)) {kinds:#?}"
+        "kind: (times, first seed, first) {kinds:#?}"
     );
     // The cases are worth something.
-    if one.is_none() {
-        assert!(events > 1_000_000 && merges > 50_000 && requeues > 1_000);
-    }
+    let worth = n.events > 1_000_000 && n.merges > 2_000 && n.requeues > 5_000;
+    assert!(worth || one.is_some());
 }
 
-fn plain(c: &super::cases::Case) -> bool {
-    use blkan::model::policy::*;
-    if std::env::var("PLAIN").is_err() {
-        return false;
-    }
-    let p = &c.policy;
-    p.zoned != Zoned::Off
-        || p.ata != Ata::Off
-        || p.wbt == Switch::On
-        || p.sched != Some(Sched::None)
-        || c.workload
-            .bios
-            .iter()
-            .any(|b| b.rwbs.preflush() || b.rwbs.fua())
-        || c.workload.topology.layers[0].kind.is_upper()
+#[test]
+fn lifecycles_of_simulated_events_are_the_models_own() {
+    cases(0..CASES);
 }
-trait Up {
-    fn is_upper(&self) -> bool;
+
+#[test]
+fn lifecycles_of_simulated_events_are_the_models_own_2() {
+    cases(CASES..2 * CASES);
 }
-impl Up for blkan::model::LayerKind {
-    fn is_upper(&self) -> bool {
-        !matches!(self, blkan::model::LayerKind::Disk(_))
-    }
+
+#[test]
+fn lifecycles_of_simulated_events_are_the_models_own_3() {
+    cases(2 * CASES..3 * CASES);
+}
+
+#[test]
+fn lifecycles_of_simulated_events_are_the_models_own_4() {
+    cases(3 * CASES..4 * CASES);
 }

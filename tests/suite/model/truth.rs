@@ -85,8 +85,10 @@ pub struct TrueBio {
     pub m: Option<i64>,
     /// Requests of its parts, in order.
     pub requests: Vec<u64>,
-    /// C of the bio itself.
-    pub alone: Option<i64>,
+    /// C of the bio itself, and of each piece that a device of bios cut it into.
+    pub alone: Vec<i64>,
+    /// Pieces it was cut into.
+    pub cuts: usize,
 }
 
 /// What the events and their owners say together.
@@ -122,6 +124,13 @@ impl Truth {
                 };
                 let b = self.bios.entry(b).or_default();
                 (b.q, b.line) = (Some(ev.time.0), line);
+            }
+            Action::Split => {
+                let b = of.bio.and_then(|b| self.bios.get_mut(&b));
+                match b {
+                    Some(b) => b.cuts += 1,
+                    None => self.fault(ev, "X of nothing"),
+                }
             }
             Action::GetRq => self.getrq(ev, of),
             Action::BackMerge | Action::FrontMerge => self.merge(ev, of),
@@ -225,6 +234,9 @@ impl Truth {
         let rq = self.rqs.get_mut(&into).unwrap();
         rq.bytes += gone.bytes;
         rq.bios.append(&mut gone.bios);
+        // What stays began when the first of both did (`attempt_merge`, block/blk-merge.c: start_time_ns).
+        let first = |a: Option<i64>, b: Option<i64>| a.into_iter().chain(b).min();
+        (rq.g, rq.i) = (first(rq.g, gone.g), first(rq.i, gone.i));
         self.rqs.get_mut(&number).unwrap().absorbed = true;
     }
 
@@ -268,7 +280,8 @@ impl Truth {
                 return self.fault(ev, "C of nothing");
             };
             let b = self.bios.entry(b).or_default();
-            if b.alone.replace(t).is_some() || !b.requests.is_empty() {
+            b.alone.push(t);
+            if b.alone.len() > b.cuts + 1 || !b.requests.is_empty() {
                 self.fault(ev, "a bio ends twice");
             }
             return;
