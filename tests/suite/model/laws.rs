@@ -195,6 +195,10 @@ fn device(
             done.len()
         ));
     }
+    let bytes: u64 = events.iter().filter(ends).map(|e| e.bytes).sum();
+    if bytes != served.iter().map(|s| s.bytes).sum::<u64>() {
+        f.push("ends: other bytes than the device had".into());
+    }
     if case.policy.ata == Ata::Off {
         return;
     }
