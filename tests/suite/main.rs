@@ -15,6 +15,7 @@ mod hostile;
 mod labels;
 mod laws;
 mod load;
+mod model;
 mod mutations;
 mod predictions;
 mod recognition;

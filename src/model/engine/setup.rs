@@ -39,7 +39,8 @@ pub(super) fn check(w: &Workload, services: usize) -> Result<()> {
     if let Some(b) = w.bios.iter().position(|b| usize::from(b.layer) >= layers) {
         return Err(Error::usage(format!("bio {b} goes to an unknown device")));
     }
-    let bad = |b: &&crate::model::BioSpec| b.bytes % 512 != 0 || b.sector > u64::MAX / 1024;
+    let bad =
+        |b: &&crate::model::BioSpec| !b.bytes.is_multiple_of(512) || b.sector > u64::MAX / 1024;
     if let Some(b) = w.bios.iter().find(bad) {
         return Err(Error::usage(format!(
             "a bio of {} bytes at sector {} is not of whole sectors of a disk",
