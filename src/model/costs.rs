@@ -23,8 +23,10 @@ pub struct Costs {
     pub complete: Nanos,
     /// From the moment at which the flush queue decides on a device flush to its first issue, as recorded one after the
     /// other: the requeue work waits for a CPU, and a busy machine gives it one late. Used in turn, again and again; empty:
-    /// `hop`.
-    pub flush_hops: Vec<Nanos>,
+    /// `hop`. First of flushes that a new flush step starts, then of those that follow another flush at once.
+    pub flush_hops: [Vec<Nanos>; 2],
+    /// From the end of a command to the next try of one that was requeued, in the same way.
+    pub reruns: Vec<Nanos>,
 }
 
 impl Default for Costs {
@@ -39,7 +41,8 @@ impl Default for Costs {
             insert: Nanos(300),
             hop: Nanos(15_000),
             complete: Nanos(0),
-            flush_hops: Vec::new(),
+            flush_hops: [Vec::new(), Vec::new()],
+            reruns: Vec::new(),
         }
     }
 }

@@ -208,6 +208,16 @@ impl Counts {
 }
 
 impl Signature {
+    /// Requeues of device flushes and of other requests, and device flushes that ended.
+    pub fn requeued(&self) -> (u64, u64, u64) {
+        let sum = |f: fn(&Counts) -> u64| self.devices.values().map(f).sum();
+        (
+            sum(|c| c.flush_requeues),
+            sum(|c| c.requeues),
+            sum(|c| c.flushes),
+        )
+    }
+
     /// In what, and how far, `other` differs; the furthest first.
     pub fn apart(&self, other: &Signature) -> Vec<Term> {
         let none = Counts::default();

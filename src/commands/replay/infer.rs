@@ -167,8 +167,7 @@ pub fn infer(base: &Base, start: Policy, told: &[&str], recorded: &Signature) ->
     }
     if facts.flushes {
         if free("ata") {
-            let all = each(&held, "ata", Ata::ALL, Ata::name, |p, v| p.ata = v);
-            held = s.best(held, all)?;
+            held.ata = ata(recorded);
         }
         if free("flush") {
             let all = each(
@@ -194,6 +193,20 @@ pub fn infer(base: &Base, start: Policy, told: &[&str], recorded: &Signature) ->
         held = s.best(held, all)?;
     }
     outcome(s, &held)
+}
+
+/// The exclusion shows in what is requeued: a flush only where it bounces, other commands beside flushes only where there
+/// is one.
+fn ata(recorded: &Signature) -> Ata {
+    /// Requeues a device flush that are more than chance (a busy host requeues now and then).
+    const OFTEN: f64 = 0.02;
+    let (flushes, others, ended) = recorded.requeued();
+    let often = |n: u64| n as f64 > OFTEN * ended.max(1) as f64;
+    match (often(flushes), often(others)) {
+        (true, _) => Ata::Bounce,
+        (false, true) => Ata::Park,
+        (false, false) => Ata::Off,
+    }
 }
 
 fn outcome(mut s: Search<'_>, held: &Policy) -> Result<Inferred> {

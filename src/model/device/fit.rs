@@ -67,7 +67,9 @@ pub fn fit(samples: &[Sample]) -> Fit {
             tries.push(filled(model, tried, &kind, true));
         }
         for model in tries {
-            let score = run(&model, tried).score();
+            // Without its series a model has only its structure to explain why one command took longer than another: with
+            // it, the times of the recording would come back whatever the structure.
+            let score = run(&model.flat(), tried).score();
             if best.as_ref().is_none_or(|b| score < b.0) {
                 best = Some((score, model, kind.words()));
             }
@@ -277,17 +279,16 @@ impl Judged {
         if sum > 0.0 { off / sum } else { 0.0 }
     }
 
-    /// Less is better: errors of mean, p50 and p99 by share of commands, and how far single commands are off (a model that
-    /// knows why a command took long is worth more than one that draws it).
+    /// Less is better: how far single commands are off, and (half) how far the mean of each class is, by its share of time.
     fn score(&self) -> f64 {
-        let all = self.pairs.len().max(1) as f64;
         let ops = self.ops();
-        let by_op = ops.iter().map(|o| {
-            let [mean, p50, p99] = o.errors().map(f64::abs);
-            // Rare commands (flushes) matter as much as their share of time, so a root takes the edge off.
-            (o.n as f64 / all).sqrt() * (mean + 0.5 * p50 + 0.5 * p99)
-        });
-        by_op.sum::<f64>() + 0.5 * self.deviation()
+        let of = |o: &OpFit, a: [i64; 3]| o.n as f64 * a[0] as f64;
+        let all: f64 = ops.iter().map(|o| of(o, o.recorded)).sum();
+        let off: f64 = ops
+            .iter()
+            .map(|o| (of(o, o.recorded) - of(o, o.modelled)).abs())
+            .sum();
+        self.deviation() + if all > 0.0 { 0.5 * off / all } else { 0.0 }
     }
 }
 

@@ -45,6 +45,15 @@ impl Times {
         sum.saturating_add(rest.copied().unwrap_or(0)).max(0)
     }
 
+    /// The same line with the mean of the series on top.
+    pub fn flat(&self) -> Times {
+        Times {
+            base: self.mean(0) as i64,
+            per_kib: self.per_kib,
+            series: Vec::new(),
+        }
+    }
+
     /// The mean for commands of `bytes`, in ns.
     pub fn mean(&self, bytes: u64) -> f64 {
         let n = self.series.len().max(1) as f64;

@@ -96,6 +96,15 @@ impl Model {
         }
     }
 
+    /// The same device with the mean of each series in its place.
+    pub(super) fn flat(&self) -> Model {
+        let mut m = self.clone();
+        for t in m.times.values_mut().flatten() {
+            *t = t.flat();
+        }
+        m
+    }
+
     /// The same device at no more than this many commands a second.
     pub fn capped(mut self, iops: u64) -> Model {
         let per_command = i64::try_from(1_000_000_000 / iops.max(1))

@@ -33,7 +33,7 @@ impl Sim<'_> {
             self.end_rq(rq);
         }
         if std::mem::take(&mut self.disks[layer].restart) {
-            self.kick(layer);
+            self.rerun(layer);
         }
     }
 

@@ -41,7 +41,7 @@ impl Sim<'_> {
             Plan::Ends => out.push(Do::End(rq)),
             _ => q.submit(now, rq, steps, &mut out),
         }
-        self.follow(b.layer, &out);
+        self.follow(b.layer, &out, false);
         passes
     }
 
@@ -50,7 +50,7 @@ impl Sim<'_> {
         let (layer, now) = (self.rqs[rq].layer, self.clock.now);
         let mut out = Vec::new();
         self.disks[layer].flushes.data_done(now, rq, &mut out);
-        self.follow(layer, &out);
+        self.follow(layer, &out, false);
     }
 
     /// A device flush is done.
@@ -59,10 +59,10 @@ impl Sim<'_> {
         self.rqs.free(rq);
         let mut out = Vec::new();
         self.disks[layer].flushes.flush_done(now, &mut out);
-        self.follow(layer, &out);
+        self.follow(layer, &out, true);
     }
 
-    fn follow(&mut self, layer: u32, out: &[Do]) {
+    fn follow(&mut self, layer: u32, out: &[Do], after: bool) {
         let mut requeued = false;
         for what in out {
             match *what {
@@ -79,13 +79,9 @@ impl Sim<'_> {
                 }
                 Do::Flush => {
                     let rq = self.new_command(layer);
-                    match self.flush_hop() {
-                        None => {
-                            self.disks[layer].requeued.push_back(rq);
-                            requeued = true;
-                        }
-                        Some(wait) => self.clock.set(self.clock.now + wait, Due::Flush(rq)),
-                    }
+                    let hop = self.flush_hop(after);
+                    let own = Nanos((hop.0 - self.costs.hop.0).max(0));
+                    self.clock.set(self.clock.now + own, Due::Flush(rq));
                 }
             }
         }
@@ -94,12 +90,16 @@ impl Sim<'_> {
         }
     }
 
-    /// How long the next device flush waits for its worker beyond an ordinary turn; `None` where that is not known.
-    fn flush_hop(&mut self) -> Option<Nanos> {
-        let all = &self.costs.flush_hops;
-        let hop = all.get(self.flush_turn % all.len().max(1))?;
-        self.flush_turn += 1;
-        Some(Nanos((hop.0 - self.costs.hop.0).max(0)))
+    /// How long the next device flush waits for its worker; `after`: it follows another at once.
+    fn flush_hop(&mut self, after: bool) -> Nanos {
+        let k = usize::from(after);
+        let (Some(all), Some(turn)) = (self.costs.flush_hops.get(k), self.flush_turns.get_mut(k))
+        else {
+            return self.costs.hop;
+        };
+        let hop = all.get(*turn % all.len().max(1));
+        *turn += 1;
+        hop.copied().unwrap_or(self.costs.hop)
     }
 
     /// The worker comes to the device flush.
@@ -165,15 +165,35 @@ impl Sim<'_> {
         }
     }
 
+    /// Runs the queue again since a command has ended (`blk_mq_sched_restart`).
+    pub(super) fn rerun(&mut self, layer: u32) {
+        let all = &self.costs.reruns;
+        match all.get(self.rerun_turn % all.len().max(1)) {
+            None => self.kick(layer),
+            Some(hop) => {
+                if self.worker_after(layer, *hop) {
+                    self.rerun_turn += 1;
+                }
+            }
+        }
+    }
+
     /// Runs the requeue work or the queue, by the kworker, in a while.
     pub(super) fn kick(&mut self, layer: u32) {
+        self.worker_after(layer, self.costs.hop);
+    }
+
+    /// Lets the kworker of a disk begin after `hop`; false if it has begun or will.
+    fn worker_after(&mut self, layer: u32, hop: Nanos) -> bool {
         let w = self.disks[layer].worker;
         if self.ctxs[w].frames.is_empty() {
             self.ctxs[w].frames.push(Frame::Run(layer));
             self.ctxs[w].frames.push(Frame::Requeue(layer));
-            self.wake_after(w, self.costs.hop);
+            self.wake_after(w, hop);
+            true
         } else {
             self.disks[layer].again = true;
+            false
         }
     }
 }

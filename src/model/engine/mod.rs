@@ -102,7 +102,9 @@ struct Sim<'a> {
     next_bio: u64,
     next_rq: u64,
     /// Device flushes that waited for their worker.
-    flush_turn: usize,
+    flush_turns: [usize; 2],
+    /// Runs of a queue after an end.
+    rerun_turn: usize,
     /// Bios of the workload that have ended, and who waits for which.
     ended: Vec<bool>,
     bio_waiters: BTreeMap<u32, Vec<u32>>,

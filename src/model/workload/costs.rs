@@ -30,6 +30,10 @@ pub fn fit(rec: &Recorder) -> Costs {
         hop: hop(rec).unwrap_or(d.hop),
         complete: or(&mut rec.complete_gaps.clone(), d.complete),
         flush_hops: flush_hops(rec),
+        reruns: match rec.reruns.len() >= FEW {
+            true => rec.reruns.clone(),
+            false => Vec::new(),
+        },
     }
 }
 
@@ -95,9 +99,9 @@ fn hop(rec: &Recorder) -> Option<Nanos> {
 /// For each device flush that empty flushes waited for: from the moment at which the flush queue could send it (the end of
 /// the flush before, or the first that waited for it; `blk_kick_flush`, block/blk-flush.c) to its first issue. In the order
 /// of the recording.
-fn flush_hops(rec: &Recorder) -> Vec<Nanos> {
+fn flush_hops(rec: &Recorder) -> [Vec<Nanos>; 2] {
     let devs: BTreeSet<DevId> = rec.counts.keys().copied().collect();
-    let mut out: Vec<(Nanos, Nanos)> = Vec::new();
+    let mut out: [Vec<(Nanos, Nanos)>; 2] = Default::default();
     for dev in devs {
         let of = |kind: RequestKind| {
             rec.requests
@@ -123,17 +127,21 @@ fn flush_hops(rec: &Recorder) -> Vec<Nanos> {
             let before = k.checked_sub(1).and_then(|k| flushes.get(k)).map(|p| p.0);
             if let Some(g) = g {
                 let could = before.map_or(*g, |b| b.max(*g));
+                let [fresh, after] = &mut out;
+                let kind = if before == Some(could) { after } else { fresh };
                 if f.1 >= could {
-                    out.push((could, f.1 - could));
+                    kind.push((could, f.1 - could));
                 }
             }
         }
     }
-    out.sort_unstable();
-    match out.len() >= FEW {
-        true => out.into_iter().map(|h| h.1).collect(),
-        false => Vec::new(),
-    }
+    out.map(|mut hops| {
+        hops.sort_unstable();
+        match hops.len() >= FEW {
+            true => hops.into_iter().map(|h| h.1).collect(),
+            false => Vec::new(),
+        }
+    })
 }
 
 fn median(v: &mut [i64]) -> Option<i64> {

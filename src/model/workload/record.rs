@@ -166,6 +166,21 @@ pub struct Counts {
     pub end: u64,
 }
 
+/// How far a device has come from a requeue to the next try.
+#[derive(Clone, Copy, Debug, Default)]
+enum Turn {
+    /// Nothing was requeued since the last issue.
+    #[default]
+    Idle,
+    /// Something was, and nothing ended since.
+    Requeued,
+    /// Then something ended, at this time: the queue is to be run again.
+    Woken(Nanos),
+}
+
+/// Runs of a queue that are kept.
+const MOST_RERUNS: usize = 1 << 16;
+
 /// Collects a trace. Fed by [`crate::lifecycle::Tracker`].
 #[derive(Debug)]
 pub struct Recorder {
@@ -178,6 +193,9 @@ pub struct Recorder {
     pub(super) counts: BTreeMap<DevId, Counts>,
     /// Consecutive completions on one CPU, ns apart, those of one burst.
     pub(super) complete_gaps: Vec<i64>,
+    /// From the end of a command to the next issue, where a requeued one waited for it, in order.
+    pub(super) reruns: Vec<Nanos>,
+    turns: BTreeMap<DevId, Turn>,
     last_complete: Option<(u16, Nanos)>,
     now_pid: u32,
     plugs: u64,
@@ -196,6 +214,8 @@ impl Recorder {
             mappings: BTreeMap::new(),
             counts: BTreeMap::new(),
             complete_gaps: Vec::new(),
+            reruns: Vec::new(),
+            turns: BTreeMap::new(),
             last_complete: None,
             now_pid: 0,
             plugs: 0,
@@ -256,9 +276,34 @@ impl Recorder {
     }
 }
 
+impl Recorder {
+    /// Follows from a requeue over the end that frees the device to the next issue.
+    fn turn(&mut self, ev: &BlockEvent) {
+        let turn = self.turns.entry(ev.dev).or_default();
+        *turn = match (ev.action, *turn) {
+            (Action::Requeue, _) => Turn::Requeued,
+            (Action::Complete, Turn::Requeued) => Turn::Woken(ev.time),
+            (Action::Issue, Turn::Woken(at)) => {
+                if self.reruns.len() < MOST_RERUNS && ev.time >= at {
+                    self.reruns.push(ev.time - at);
+                }
+                Turn::Idle
+            }
+            (Action::Issue, Turn::Requeued) => Turn::Idle,
+            (_, same) => same,
+        };
+    }
+}
+
 impl Sink for Recorder {
     fn event(&mut self, ev: &BlockEvent) {
         self.now_pid = ev.pid;
+        if matches!(
+            ev.action,
+            Action::Requeue | Action::Complete | Action::Issue
+        ) {
+            self.turn(ev);
+        }
         match ev.action {
             Action::Complete | Action::BioComplete => return self.on_complete(ev),
             _ => self.last_complete = None,

@@ -104,6 +104,7 @@ impl Recorder {
         self.refusals()?;
         self.seen.sort_by_key(|b| b.id);
         self.find_held();
+        self.end_flushes_above();
         let mut notes = Vec::new();
         let mut stack = Stack::of(&self, options, &mut notes);
         let disks = disk::infer(&self, options, &mut stack, &mut notes);
@@ -154,6 +155,33 @@ impl Recorder {
             let maker = b.request.and_then(|r| makers.get(&r));
             b.elsewhere = maker.is_some_and(|p| *p != b.pid) && !b.rwbs.preflush();
             b.maker = maker.copied().unwrap_or(b.pid);
+        }
+    }
+
+    /// Empty flushes of a device that makes no requests have no place, so a trace does not tell which of several ended: each
+    /// is given the end of the last of its clones, which its own task sent (`__send_empty_flush`, drivers/md/dm.c).
+    fn end_flushes_above(&mut self) {
+        let mut last: FxHashMap<(u32, DevId), usize> = FxHashMap::default();
+        let mut ends: BTreeMap<usize, Option<Nanos>> = BTreeMap::new();
+        for (k, b) in self.seen.iter().enumerate() {
+            if b.bytes > 0 || !b.rwbs.preflush() {
+                continue;
+            }
+            if let Some(above) = last
+                .get(&(b.pid, b.parent_dev))
+                .filter(|_| b.parent_dev != DevId::NONE)
+            {
+                let end = ends.entry(*above).or_insert(Some(Nanos(i64::MIN)));
+                *end = end.zip(b.c).map(|(e, c)| e.max(c));
+            }
+            if self.counts.get(&b.dev).is_none_or(|c| c.g == 0 && c.d == 0) {
+                last.insert((b.pid, b.dev), k);
+            }
+        }
+        for (k, end) in ends {
+            if let Some(b) = self.seen.get_mut(k) {
+                b.c = end;
+            }
         }
     }
 

@@ -48,7 +48,8 @@ pub(super) const COSTS: Costs = Costs {
     insert: Nanos(1),
     hop: Nanos(20),
     complete: Nanos(0),
-    flush_hops: Vec::new(),
+    flush_hops: [Vec::new(), Vec::new()],
+    reruns: Vec::new(),
 };
 
 pub(super) struct World {
