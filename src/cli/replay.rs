@@ -76,6 +76,9 @@ struct PolicyArgs {
     /// Flush bios of dm: per-line, per-device
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = policy::named("a rule", policies::DmFlush::ALL, policies::DmFlush::name))]
     dm_flush: Vec<policies::DmFlush>,
+    /// Lines of dm tables, where the trace does not show them (its data lie side by side on one disk)
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    dm_lines: Option<u32>,
     /// Writeback throttling: off, on
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = policy::named("a switch", policies::Switch::ALL, policies::Switch::name))]
     wbt: Vec<policies::Switch>,
@@ -145,6 +148,7 @@ impl ReplayArgs {
                 flush: p.flush,
                 ata: p.ata,
                 dm_flush: p.dm_flush,
+                dm_lines: p.dm_lines,
                 wbt: p.wbt,
                 zoned: p.zoned,
                 zone_size: p.zone_size,

@@ -143,7 +143,7 @@ fn per(a: u64, b: u64) -> Option<f64> {
 type Quantity = (&'static str, Option<f64>, f64, bool);
 
 impl Counts {
-    fn quantities(&self) -> [Quantity; 14] {
+    fn quantities(&self) -> [Quantity; 15] {
         let ordered = self.forward + self.backward;
         let bios = self.bios;
         // Two standard deviations of a count, but not below 5 %.
@@ -202,6 +202,13 @@ impl Counts {
                 false,
             ),
             ("mean D2C", per(self.d2c, self.done), 0.3, true),
+            // Below a tenth of a millisecond it is no wait.
+            (
+                "mean Q2G",
+                per(self.q2g, self.requests).map(|ns| ns + 100_000.0),
+                0.5,
+                true,
+            ),
             ("mean Q2C", per(self.q2c, bios + self.flush_bios), 0.3, true),
         ]
     }

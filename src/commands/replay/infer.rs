@@ -86,6 +86,37 @@ const PLUGS: [PlugMode; 6] = [
     PlugMode::Newest,
 ];
 
+/// What a plug's policy changes; all else is noise to it.
+const OF_PLUG: &[&str] = &[
+    "plug merges per bio",
+    "requests per bio",
+    "mean bytes of an issue",
+    "inserts per request",
+    "issued newest first",
+];
+/// What the order of flushes changes.
+const OF_FLUSH: &[&str] = &[
+    "issues per request",
+    "requeues per bio",
+    "issues per device flush",
+    "flush steps per device flush",
+    "flush bios per bio",
+];
+/// What the order of zoned writes changes.
+const OF_ZONED: &[&str] = &[
+    "zone merges per bio",
+    "scheduler merges per bio",
+    "plug merges per bio",
+    "requests per bio",
+    "mean bytes of an issue",
+    "inserts per request",
+    "mean D2C",
+    "mean Q2C",
+    "mean Q2G",
+];
+
+/// Distances nearer than this to each other are alike.
+const ALIKE: f64 = 0.5;
 /// A candidate must be nearer than the one held by this share to replace it: small differences are the device's noise.
 const NEARER: f64 = 0.97;
 
@@ -113,13 +144,24 @@ impl Search<'_> {
         Ok(self.tried.len() - 1)
     }
 
-    /// The best of these, beginning with the one held.
-    fn best(&mut self, held: Policy, candidates: Vec<(String, Policy)>) -> Result<Policy> {
+    /// The best of these in what they change, beginning with the one held.
+    fn best(
+        &mut self,
+        held: Policy,
+        candidates: Vec<(String, Policy)>,
+        of: &[&str],
+    ) -> Result<Policy> {
         let mut best = self.at(&held)?;
         for (label, policy) in candidates {
             let i = self.at(&policy)?;
-            let distance = |i: usize| self.tried.get(i).map_or(f64::MAX, |t| t.distance);
-            if distance(i) < distance(best) * NEARER {
+            let distance = |i: usize| match self.tried.get(i) {
+                Some(t) => {
+                    let terms = t.terms.iter().filter(|t| of.contains(&t.what));
+                    terms.map(|t| t.apart).sum()
+                }
+                None => f64::MAX,
+            };
+            if distance(i) < distance(best) * NEARER && distance(i) + ALIKE < distance(best) {
                 best = i;
             }
             if policy != held {
@@ -163,7 +205,7 @@ pub fn infer(base: &Base, start: Policy, told: &[&str], recorded: &Signature) ->
     let mut held = start;
     if facts.zoned && free("zoned") {
         let all = each(&held, "zoned", Zoned::ALL, Zoned::name, |p, v| p.zoned = v);
-        held = s.best(held, all)?;
+        held = s.best(held, all, OF_ZONED)?;
     }
     if facts.flushes {
         if free("ata") {
@@ -179,18 +221,18 @@ pub fn infer(base: &Base, start: Policy, told: &[&str], recorded: &Signature) ->
                     p.flush = v;
                 },
             );
-            held = s.best(held, all)?;
+            held = s.best(held, all, OF_FLUSH)?;
         }
         if facts.lines && free("dm_flush") {
             let all = each(&held, "dm-flush", DmFlush::ALL, DmFlush::name, |p, v| {
                 p.dm_flush = v;
             });
-            held = s.best(held, all)?;
+            held = s.best(held, all, OF_FLUSH)?;
         }
     }
     if free("plug") {
         let all = each(&held, "plug", &PLUGS, PlugMode::name, |p, v| p.plug = v);
-        held = s.best(held, all)?;
+        held = s.best(held, all, OF_PLUG)?;
     }
     outcome(s, &held)
 }

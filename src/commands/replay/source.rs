@@ -161,6 +161,7 @@ fn traced(o: &ReplayOpts) -> Result<(Source, bool)> {
             .collect(),
         names: f.names.clone(),
         zone_size: o.sweep.zone_size,
+        dm_lines: o.sweep.dm_lines.map(|n| n as usize),
         device,
     };
     let extras = Extras {
@@ -311,7 +312,7 @@ pub fn cannot(row: &Row, base: &Base, facts: &Facts) -> Option<String> {
     if named("dm-flush ") && !(facts.lines && facts.flushes) {
         let why = match p.dm_flush {
             DmFlush::PerLine | DmFlush::PerDevice => {
-                "no dm device with several table lines and flushes is in this trace: one flush bio either way"
+                "this trace shows no dm device with several table lines and flushes (give --dm-lines N if it has them): one flush bio either way"
             }
         };
         return Some(why.to_string());

@@ -23,6 +23,8 @@ pub struct Switches {
     pub ata: Vec<Ata>,
     /// `--dm-flush`.
     pub dm_flush: Vec<DmFlush>,
+    /// `--dm-lines`: said of the device, not a row of its own.
+    pub dm_lines: Option<u32>,
     /// `--wbt`.
     pub wbt: Vec<Switch>,
     /// `--zoned`.

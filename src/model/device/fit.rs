@@ -125,7 +125,7 @@ fn candidates(samples: &[Sample]) -> Vec<(Model, Kind)> {
         };
         (model, Kind::Channels(*k))
     }));
-    for per_command in rate::candidates(samples) {
+    for (per_command, steady) in rate::candidates(samples) {
         // QEMU lets a tenth of a second's commands pass at once (util/throttle.c).
         let tenth = u32::try_from(100_000_000 / per_command.max(1)).unwrap_or(u32::MAX);
         for (burst, flushes) in [
@@ -134,6 +134,9 @@ fn candidates(samples: &[Sample]) -> Vec<(Model, Kind)> {
             (tenth.max(1), true),
             (tenth.max(1), false),
         ] {
+            if burst == 1 && !steady {
+                continue;
+            }
             let cap = Cap {
                 per_command,
                 per_kib: 0,

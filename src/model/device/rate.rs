@@ -5,8 +5,10 @@ use super::Sample;
 /// Commands over which a rate is measured.
 const OVER: usize = 100;
 
-/// Rates worth trying, in ns a command: the highest over a run of commands, and those around it; none for a short trace.
-pub fn candidates(samples: &[Sample]) -> Vec<i64> {
+/// Rates worth trying, in ns a command, and whether a device may have it that lets no burst pass: the highest rate over a run
+/// of commands, and those around it. A lower one is refuted by the run that was faster, unless that was a burst. None for a
+/// short trace.
+pub fn candidates(samples: &[Sample]) -> Vec<(i64, bool)> {
     let mut done: Vec<i64> = samples.iter().map(|s| s.done.0).collect();
     done.sort_unstable();
     if done.len() < 2 * OVER {
@@ -19,13 +21,13 @@ pub fn candidates(samples: &[Sample]) -> Vec<i64> {
         .collect();
     spans.sort_unstable();
     let at = |num: usize| spans.get(spans.len() * num / 100).copied();
-    let mut out: Vec<i64> = Vec::new();
-    for base in [at(2), at(20), at(50)].into_iter().flatten() {
+    let mut out: Vec<(i64, bool)> = Vec::new();
+    for (base, steady) in [(at(2), true), (at(20), false), (at(50), false)] {
         for pct in [94, 97, 100, 103, 106] {
-            out.push((base * pct / 100).max(1));
+            out.extend(base.map(|b| ((b * pct / 100).max(1), steady)));
         }
     }
     out.sort_unstable();
-    out.dedup_by(|a, b| (*a - *b) * 100 < *b);
+    out.dedup_by(|a, b| a.1 == b.1 && (a.0 - b.0) * 100 < b.0);
     out
 }

@@ -35,6 +35,8 @@ pub struct Options {
     pub names: BTreeMap<DevId, String>,
     /// Bytes of a zone of every zoned device.
     pub zone_size: Option<u64>,
+    /// Lines of dm tables, where more than the trace shows.
+    pub dm_lines: Option<usize>,
     /// Timing of every disk, instead of the trace's.
     pub device: Option<Model>,
 }

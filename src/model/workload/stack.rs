@@ -123,7 +123,7 @@ impl Stack {
                 return kind;
             }
         } else if let Some(mut lines) = self.lines(&below, end_of(dev, rec, options)) {
-            if let Some(n) = flush_clones(rec, dev) {
+            if let Some(n) = options.dm_lines.or_else(|| flush_clones(rec, dev)) {
                 cut_lines(&mut lines, n, dev, notes);
             }
             return LayerKind::Linear(lines);
@@ -293,7 +293,7 @@ fn cut_lines(lines: &mut Vec<Line>, n: usize, dev: DevId, notes: &mut Vec<String
         return;
     }
     notes.push(format!(
-        "{dev}: its flushes show {n} table lines, its data {}; where the others begin is not known",
+        "{dev}: {n} table lines, of which its data show {}; where the others begin is not known",
         lines.len()
     ));
     while lines.len() < n {
