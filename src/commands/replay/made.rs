@@ -9,6 +9,7 @@ use crate::model::device::{self, Model};
 use crate::model::policy::{Ata, Zoned};
 use crate::model::workload::{Block004, IopsReader, Plug2k, ZonedWriter};
 use crate::model::{Costs, Disk, Layer, LayerKind, Policy, Service, Workload};
+use crate::units::Nanos;
 
 /// A made workload: name, what it is, its keys, how it is made, and the policy and device it comes with.
 struct Made {
@@ -23,28 +24,34 @@ const MADE: &[Made] = &[
     Made {
         name: "plug2k",
         about: "buffered 4 KiB random writes on a raw device, fsync every so many pages; a page is written in blocks",
-        keys: &["jobs", "pages", "fsync", "block", "capacity", "depth"],
+        keys: &[
+            "jobs", "pages", "fsync", "block", "capacity", "depth", "think_us",
+        ],
         device: "nvme:iops=180k",
         make: plug2k,
     },
     Made {
         name: "block004",
         about: "direct 4 KiB random writes, each but a job's last followed by an fsync; on a disk, or dm with table lines",
-        keys: &["jobs", "writes", "lines", "depth", "capacity"],
+        keys: &["jobs", "writes", "lines", "depth", "capacity", "think_us"],
         device: "hdd",
         make: block004,
     },
     Made {
         name: "zoned",
         about: "writes to sequential zones at a queue depth",
-        keys: &["writes", "bytes", "depth", "zone", "zones", "random"],
+        keys: &[
+            "writes", "bytes", "depth", "zone", "zones", "random", "think_us",
+        ],
         device: "null:latency=100us",
         make: zoned,
     },
     Made {
         name: "reader",
         about: "random reads in batches, bound by the device's rate",
-        keys: &["jobs", "batches", "batch", "depth", "bytes", "capacity"],
+        keys: &[
+            "jobs", "batches", "batch", "depth", "bytes", "capacity", "think_us",
+        ],
         device: "nvme",
         make: reader,
     },
@@ -135,6 +142,7 @@ fn plug2k(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
         capacity: k.get("capacity", d.capacity, 1 << 60)?,
         disk: depth(k, d.disk)?,
         block,
+        think: think(k, d.think)?,
         seed,
         ..d
     };
@@ -150,6 +158,7 @@ fn block004(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
         lines: k.small("lines", d.lines, 1024)?,
         capacity: k.get("capacity", d.capacity, 1 << 60)?,
         disk: depth(k, d.disk)?,
+        think: think(k, d.think)?,
         seed,
         ..d
     };
@@ -171,6 +180,7 @@ fn zoned(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
         zone: k.get("zone", d.zone, 1 << 40)?,
         zones: k.small("zones", d.zones, 1 << 20)?,
         random: k.get("random", u64::from(d.random), 1)? == 1,
+        think: think(k, d.think)?,
         seed,
         ..d
     };
@@ -191,11 +201,21 @@ fn reader(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
         depth: k.small("depth", d.depth, 65_536)?,
         bytes: k.small("bytes", d.bytes, 1 << 20)?,
         capacity: k.get("capacity", d.capacity, 1 << 60)?,
+        think: think(k, d.think)?,
         seed,
         ..d
     };
     bounded(u64::from(made.jobs) * u64::from(made.batches) * u64::from(made.batch))?;
     Ok((made.workload(), Policy::default()))
+}
+
+/// A task's own time between two calls.
+fn think(k: &Keys, default: Nanos) -> Result<Nanos> {
+    let us = k.get("think_us", u64::MAX, u64::MAX)?;
+    Ok(match i64::try_from(us) {
+        Ok(us) => Nanos(us.saturating_mul(1000).min(1_000_000_000_000)),
+        Err(_) => default,
+    })
 }
 
 /// The disk with the depth asked for.

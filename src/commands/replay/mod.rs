@@ -15,6 +15,7 @@ use crate::event::BlockEvent;
 use crate::format::{Known, WRITERS};
 use crate::metrics::predict::{self, Key, RecordedPart, ReplayReport, RunPart, RunnerUp, SelfPart};
 use crate::metrics::report::StatsReport;
+use crate::model::policy::{Sched, Zoned};
 use crate::model::signature::Term;
 use crate::model::{LayerKind, Policy};
 use crate::present::{self, Style};
@@ -210,6 +211,11 @@ fn say(t: &Term) -> String {
 }
 
 fn what_if(base: &Base, row: Row, facts: &infer::Facts, own: Option<&SelfPart>) -> Result<RunPart> {
+    let mut row = row;
+    if row.policy.zoned == Zoned::Lock && row.policy.sched.is_none() {
+        // Zones are locked by mq-deadline alone (ELEVATOR_F_ZBD_SEQ_WRITE, 6.1).
+        row.policy.sched = Some(Sched::MqDeadline);
+    }
     let policy = named(&row.policy, base)?;
     if let Some(why) = source::cannot(&row, base, facts) {
         return Ok(empty(policy, row.label, Some(why)));
