@@ -21,6 +21,7 @@ mod predictions;
 mod recognition;
 mod recorders;
 mod recordings;
+mod replay;
 mod shapes;
 mod snoop;
 mod source;

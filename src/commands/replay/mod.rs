@@ -133,11 +133,18 @@ fn answer(o: &ReplayOpts, s: Source) -> Result<ReplayReport> {
     };
     let mut last = start.clone();
     let mut policy = start.clone();
+    let mut misfit = None;
     if let (Some(signature), Some(rec)) = (&s.signature, &report.recorded) {
         let found = infer(&base, start, &told, signature)?;
         policy = found.policy.clone();
+        misfit = unlike(&found);
         last = policy.clone();
         report.own = Some(own(&base, found, &rec.key)?);
+    }
+    if let Some(why) = misfit {
+        report.runs = refused(o.sweep.rows(&policy)?, &why)?;
+        report.notes.push(why);
+        return Ok(report);
     }
     let facts = infer::Facts::of(&base.workload);
     for row in o.sweep.rows(&policy)? {
@@ -151,6 +158,26 @@ fn answer(o: &ReplayOpts, s: Source) -> Result<ReplayReport> {
     }
     Ok(report)
 }
+
+/// Why the recorded policy is none of those modelled, if so: what every one of them decides comes out quite differently.
+fn unlike(found: &Inferred) -> Option<String> {
+    const DECIDED: [&str; 3] = [
+        "requests per bio",
+        "mean bytes of an issue",
+        "issues per request",
+    ];
+    let off = |t: &&Term| DECIDED.contains(&t.what) && t.apart >= FAR;
+    let worst = found.terms.iter().find(off)?;
+    let (a, b) = worst.values;
+    Some(format!(
+        "no modelled policy gives what was recorded: {} of {} is {a:.3}, and {b:.3} under the nearest; the recording's own numbers and the replay are \
+         shown, other policies would be compared with a stranger",
+        worst.what, worst.dev
+    ))
+}
+
+/// A term this far apart (see [`Term::apart`]) is no error of the model.
+const FAR: f64 = 10.0;
 
 fn refused(rows: Vec<Row>, why: &str) -> Result<Vec<RunPart>> {
     rows.into_iter()

@@ -80,6 +80,8 @@ fn costs(rng: &mut Rng) -> Costs {
         insert: ns(500),
         hop: ns(20_000),
         complete: ns(300),
+        flush_hops: [Vec::new(), Vec::new()],
+        reruns: Vec::new(),
     }
 }
 

@@ -20,6 +20,8 @@ const FREE: Costs = Costs {
     insert: Nanos(0),
     hop: Nanos(0),
     complete: Nanos(0),
+    flush_hops: [Vec::new(), Vec::new()],
+    reruns: Vec::new(),
 };
 
 fn disk(depth: u32, sched: Sched) -> Disk {
