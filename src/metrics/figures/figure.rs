@@ -249,3 +249,54 @@ impl Default for Figures {
         Figures::new()
     }
 }
+
+/// The least and the greatest.
+fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |have, v| {
+        let (lo, hi) = have.unwrap_or((v, v));
+        Some((lo.min(v), hi.max(v)))
+    })
+}
+
+impl Mark {
+    /// The least and the greatest x.
+    pub fn x_ends(&self) -> Option<(f64, f64)> {
+        match self {
+            Mark::Line { points } => ends(points.iter().map(|p| p.0)),
+            Mark::Steps { edges, .. } | Mark::Band { edges, .. } => ends(edges.iter().copied()),
+            Mark::Bars { classes, .. } => ends(classes.iter().flat_map(|c| [c.0, c.1])),
+            Mark::Cells { x, .. } => ends(x.iter().copied()),
+            Mark::Spans { spans } => ends(spans.iter().flat_map(|s| [s.0, s.1])),
+        }
+    }
+
+    /// The least and the greatest y.
+    pub fn y_ends(&self) -> Option<(f64, f64)> {
+        match self {
+            Mark::Line { points } => ends(points.iter().filter_map(|p| p.1)),
+            Mark::Steps { y, .. } => ends(y.iter().flatten().copied()),
+            Mark::Band { low, high, .. } => ends(low.iter().chain(high).copied()),
+            Mark::Bars { y, .. } => ends(y.iter().copied()),
+            Mark::Cells { y, .. } => ends(y.iter().copied()),
+            Mark::Spans { spans } => ends(spans.iter().map(|s| s.2)),
+        }
+    }
+
+    /// Moves everything along x.
+    pub fn shift(&mut self, by: f64) {
+        let move_all = |v: &mut Vec<f64>| v.iter_mut().for_each(|x| *x += by);
+        match self {
+            Mark::Line { points } => points.iter_mut().for_each(|p| p.0 += by),
+            Mark::Steps { edges, .. } | Mark::Band { edges, .. } => move_all(edges),
+            Mark::Bars { classes, .. } => classes.iter_mut().for_each(|c| {
+                c.0 += by;
+                c.1 += by;
+            }),
+            Mark::Cells { x, .. } => move_all(x),
+            Mark::Spans { spans } => spans.iter_mut().for_each(|s| {
+                s.0 += by;
+                s.1 += by;
+            }),
+        }
+    }
+}
