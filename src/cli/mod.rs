@@ -7,6 +7,7 @@ mod compare;
 mod convert;
 mod explain;
 mod generate;
+mod plot;
 mod rows;
 mod stats;
 mod values;
@@ -44,6 +45,7 @@ enum Command {
     Check(check::CheckArgs),
     Explain(explain::ExplainArgs),
     Compare(compare::CompareArgs),
+    Plot(plot::PlotArgs),
     /// Every event, one row each
     #[command(after_help = rows::EVENTS)]
     Events(rows::RowArgs),
@@ -90,6 +92,7 @@ fn run(command: Command) -> Result<Done> {
         Command::Check(a) => commands::check(&a.opts()),
         Command::Explain(a) => commands::explain(&a.opts()),
         Command::Compare(a) => commands::compare(&a.opts()),
+        Command::Plot(a) => commands::plot(&a.opts()),
         Command::Events(a) => commands::events(&a.opts()),
         Command::Requests(a) => commands::requests(&a.opts()),
         Command::Bios(a) => commands::bios(&a.opts()),

@@ -11,6 +11,7 @@ mod filter;
 mod generate;
 mod open;
 mod output;
+mod plot;
 mod progress;
 mod requests;
 mod rows;
@@ -26,6 +27,7 @@ pub use events::events;
 pub use explain::{Explained, explain, explained};
 pub use generate::{GenerateOpts, Page, generate, recorder};
 pub use output::complain;
+pub use plot::{Image, PlotOpts, plot};
 pub use requests::requests;
 pub use stats::stats;
 
