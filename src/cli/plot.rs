@@ -36,7 +36,11 @@ Examples:
   blkan plot depth trace.gz --json | jq '.figures[].panels[].title'")]
 pub struct PlotArgs {
     /// Names of plots (see --list), then the trace: files as for other commands, `-` is stdin
-    #[arg(value_name = "NAME]... [TRACE", required_unless_present = "list", help_heading = "Input")]
+    #[arg(
+        value_name = "NAME]... [TRACE",
+        required_unless_present = "list",
+        help_heading = "Input"
+    )]
     words: Vec<String>,
     #[command(flatten)]
     input: ReadArgs,

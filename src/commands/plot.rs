@@ -126,7 +126,9 @@ pub fn plot(o: &PlotOpts) -> Result<Done> {
     };
     let wanted = |name: &str| names.is_empty() || names.contains(name);
     figures.figures.retain(|f| wanted(f.name));
-    figures.skipped.retain(|s| wanted(s.name) || s.name == "all");
+    figures
+        .skipped
+        .retain(|s| wanted(s.name) || s.name == "all");
     if drawing && !o.output.quiet {
         tell_skipped(&figures);
     }
@@ -182,8 +184,9 @@ fn words(o: &PlotOpts) -> Result<(BTreeSet<String>, Vec<PathBuf>)> {
         return Err(Error::usage("no trace is named").hint("blkan plot NAME TRACE"));
     }
     if names.is_empty() && !o.all {
-        return Err(Error::usage("no plot is named")
-            .hint(format!("one of {}; or --all -o DIR", known())));
+        return Err(
+            Error::usage("no plot is named").hint(format!("one of {}; or --all -o DIR", known()))
+        );
     }
     let names = if o.all { BTreeSet::new() } else { names };
     Ok((names, traces.iter().map(PathBuf::from).collect()))
@@ -198,10 +201,10 @@ fn image(o: &PlotOpts) -> Result<Option<Image>> {
         _ => None,
     };
     match (o.image, by_name) {
-        (Some(a), Some(b)) if a != b => {
-            Err(Error::usage("--as and the ending of -o name different forms")
-                .hint("leave one of them out"))
-        }
+        (Some(a), Some(b)) if a != b => Err(Error::usage(
+            "--as and the ending of -o name different forms",
+        )
+        .hint("leave one of them out")),
         (a, b) => Ok(a.or(b)),
     }
 }
@@ -251,7 +254,10 @@ fn side(o: &PlotOpts, traces: &[PathBuf], label: &str, damaged: &mut bool) -> Re
     }
     warnings::warn(&f, &o.output);
     *damaged |= f.damaged();
-    let queue = f.queue.iter().filter_map(|q| Some((q.dev?, q.info.clone())));
+    let queue = f
+        .queue
+        .iter()
+        .filter_map(|q| Some((q.dev?, q.info.clone())));
     let queue = queue.collect();
     let origin = sink.plotter.origin();
     let figures = sink.plotter.finish(&Setting {
@@ -297,7 +303,11 @@ fn file_name(f: &Figure, all: &[Figure], image: Image) -> String {
     let dev = match (&f.device, f.dev) {
         (_, None) => None,
         // Two devices may have one name, never one number.
-        (Some(n), Some(_)) if all.iter().all(|o| o.device.as_ref() != Some(n) || o.dev == f.dev) => {
+        (Some(n), Some(_))
+            if all
+                .iter()
+                .all(|o| o.device.as_ref() != Some(n) || o.dev == f.dev) =>
+        {
             Some(n.clone())
         }
         (_, Some(d)) => Some(d.to_string()),
@@ -368,9 +378,8 @@ fn drawable() -> Result<()> {
 #[cfg(not(feature = "plots"))]
 fn drawable() -> Result<()> {
     Err(
-        Error::usage("this build cannot draw: it was made without the feature plots").hint(
-            "cargo build --release --features plots; or take the data with plot --json",
-        ),
+        Error::usage("this build cannot draw: it was made without the feature plots")
+            .hint("cargo build --release --features plots; or take the data with plot --json"),
     )
 }
 

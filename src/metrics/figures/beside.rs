@@ -68,7 +68,11 @@ fn pair(f: &Figure, o: &Figure, a: &Side, b: &Side) -> Figure {
     panels.extend(o.panels.iter().filter(only).map(|q| named(q, b)));
     let mut notes = Vec::new();
     for (side, of) in [(a, &f.notes), (b, &o.notes)] {
-        let other = if std::ptr::eq(side, a) { &o.notes } else { &f.notes };
+        let other = if std::ptr::eq(side, a) {
+            &o.notes
+        } else {
+            &f.notes
+        };
         for n in of {
             match other.contains(n) {
                 false => notes.push(format!("{}: {n}", side.label)),
@@ -93,7 +97,12 @@ fn named(p: &Panel, side: &Side) -> Panel {
 }
 
 fn together(p: &Panel, q: &Panel, a: &Side, b: &Side) -> Vec<Panel> {
-    let apart = |s: &Series| matches!(s.mark, Mark::Cells { .. } | Mark::Band { .. } | Mark::Spans { .. });
+    let apart = |s: &Series| {
+        matches!(
+            s.mark,
+            Mark::Cells { .. } | Mark::Band { .. } | Mark::Spans { .. }
+        )
+    };
     if p.series.iter().chain(&q.series).any(apart) {
         let (mut p, mut q) = (named(p, a), named(q, b));
         let y = union(&p, &q, |p| &p.y, y_ends);
@@ -155,7 +164,11 @@ fn x_ends(p: &Panel) -> Option<(f64, f64)> {
 fn y_ends(p: &Panel) -> Option<(f64, f64)> {
     let all = p.series.iter().filter_map(|s| s.mark.y_ends());
     let ends = all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
-    Some(if p.y.zero { (ends.0.min(0.0), ends.1) } else { ends })
+    Some(if p.y.zero {
+        (ends.0.min(0.0), ends.1)
+    } else {
+        ends
+    })
 }
 
 /// With times from the first event on.

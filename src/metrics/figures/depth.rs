@@ -54,7 +54,10 @@ pub(super) fn draw(g: Depth, s: &Scene<'_>) -> Drawn {
     }
     let missing = s.cx.missing(Action::Issue);
     let missing = missing.or_else(|| s.cx.missing(Action::Complete));
-    if let Some(why) = missing.or_else(|| s.cx.timeless()).or_else(|| s.cx.vanished.clone()) {
+    if let Some(why) = missing
+        .or_else(|| s.cx.timeless())
+        .or_else(|| s.cx.vanished.clone())
+    {
         return Err(why);
     }
     if g.most == 0 {

@@ -71,7 +71,8 @@ impl Gather for Flushes {
         if let Some(d) = r.d.get() {
             self.bins.spread(d, c, |v, ns| v.busy += ns);
             if self.spans.len() <= SPANS {
-                self.spans.push((d.0 as f64, c.0 as f64, f64::from(r.waiters)));
+                self.spans
+                    .push((d.0 as f64, c.0 as f64, f64::from(r.waiters)));
             }
         }
     }
@@ -116,11 +117,19 @@ pub(super) fn draw(mut g: Flushes, s: &Scene<'_>) -> Drawn {
     let mut notes = Vec::new();
     let mut rates = Vec::new();
     match s.cx.missing(Action::Queue) {
-        None => rates.push(Series::new("asked (bios with PREFLUSH)", 1, rate(|f| f.asked))),
+        None => rates.push(Series::new(
+            "asked (bios with PREFLUSH)",
+            1,
+            rate(|f| f.asked),
+        )),
         Some(why) => notes.push(format!("{why}: flush bios are not known")),
     }
     if !s.cx.bio_based && sent > 0 {
-        rates.push(Series::new("completed device flushes (FF)", 0, rate(|f| f.done)));
+        rates.push(Series::new(
+            "completed device flushes (FF)",
+            0,
+            rate(|f| f.done),
+        ));
     }
     if asked + sent > 0 {
         let y = Axis::linear("flushes", Unit::PerS);
@@ -164,6 +173,10 @@ fn device(bins: &[crate::stats::Bin<Flushed>], spans: Vec<(f64, f64, f64)>) -> P
         "share of time that a device flush is with the driver (several at once: above 100 %)",
         Axis::time(),
         Axis::linear("time", Unit::Percent),
-        vec![Series::new("device flush at work", 0, steps(bins, |b| Some(share(b))))],
+        vec![Series::new(
+            "device flush at work",
+            0,
+            steps(bins, |b| Some(share(b))),
+        )],
     )
 }

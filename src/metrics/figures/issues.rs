@@ -74,7 +74,10 @@ pub(super) fn draw(g: Issues, s: &Scene<'_>) -> Drawn {
     let classes: Vec<(f64, f64)> = (0..=most.max(3))
         .map(|i| (i as f64 + 0.5, i as f64 + 1.5))
         .collect();
-    let bars = g.n.iter().zip(KINDS).filter(|(n, _)| n.iter().any(|n| *n > 0));
+    let bars =
+        g.n.iter()
+            .zip(KINDS)
+            .filter(|(n, _)| n.iter().any(|n| *n > 0));
     let series = bars.map(|(n, (label, color))| {
         let label = format!("{label} ({})", human_count(n.iter().sum()));
         let y = n.iter().take(classes.len()).map(|n| *n as f64);

@@ -176,5 +176,8 @@ fn zones(s: &Scene<'_>, lo: f64, hi: f64) -> (Vec<f64>, Option<String>) {
     }
     let n = (last - first + 1.0).max(0.0) as u64;
     let rules = (0..n).map(|i| (first + i as f64) * bytes).collect();
-    (rules, Some(format!("thin lines: borders of zones of {human}")))
+    (
+        rules,
+        Some(format!("thin lines: borders of zones of {human}")),
+    )
 }

@@ -111,7 +111,9 @@ pub(super) fn draw(g: Phases, s: &Scene<'_>) -> Drawn {
     if let Some(why) = s.cx.missing(Action::Queue) {
         sheet = sheet.note(format!("{why}: Q2G is not known"));
     } else if unqueued > 0 {
-        sheet = sheet.note(format!("{unqueued} requests without a known Q have no Q2G here"));
+        sheet = sheet.note(format!(
+            "{unqueued} requests without a known Q have no Q2G here"
+        ));
     }
     if let Some(why) = s.cx.missing(Action::Insert) {
         sheet = sheet.note(format!("{why}: G2D is not parted into G2I and I2D"));

@@ -85,7 +85,8 @@ impl Plotter {
         if found.is_some() || self.devs.len() >= DEVICES {
             return found;
         }
-        self.devs.push(Device::new(dev, self.origin.unwrap_or_default()));
+        self.devs
+            .push(Device::new(dev, self.origin.unwrap_or_default()));
         Some(self.devs.len() - 1)
     }
 

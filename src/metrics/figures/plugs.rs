@@ -44,10 +44,12 @@ impl Gather for Plugs {
 /// Draws them.
 pub(super) fn draw(g: &Plugs, s: &Scene<'_>) -> Drawn {
     if g.is_empty() {
-        return Err(match s.cx.trace.has(Action::Unplug) || s.cx.trace.has(Action::UnplugTimer) {
-            true => "no unplug events on this device".to_string(),
-            false => "no unplug events in this trace".to_string(),
-        });
+        return Err(
+            match s.cx.trace.has(Action::Unplug) || s.cx.trace.has(Action::UnplugTimer) {
+                true => "no unplug events on this device".to_string(),
+                false => "no unplug events in this trace".to_string(),
+            },
+        );
     }
     let told = s.cx.fields.unplug_reason;
     let labels = match told {
@@ -80,7 +82,9 @@ pub(super) fn draw(g: &Plugs, s: &Scene<'_>) -> Drawn {
     let y = Axis::log("unplugs", Unit::Count);
     let mut sheet = Sheet::stack(vec![Panel::new("unplugs by length", x, y, series)]);
     if longest == MOST {
-        sheet.notes.push(format!("the last class holds {MOST} and more"));
+        sheet
+            .notes
+            .push(format!("the last class holds {MOST} and more"));
     }
     if !told {
         let text = "this recorder does not tell why a plug was emptied";

@@ -100,7 +100,10 @@ impl Gather for Rates {
 /// Draws them.
 pub(super) fn draw(g: Rates, s: &Scene<'_>) -> Drawn {
     let missing = s.cx.missing(Action::Complete);
-    if let Some(why) = missing.or_else(|| s.cx.timeless()).or_else(|| s.cx.vanished.clone()) {
+    if let Some(why) = missing
+        .or_else(|| s.cx.timeless())
+        .or_else(|| s.cx.vanished.clone())
+    {
         return Err(why);
     }
     let (bins, what) = match g.n {

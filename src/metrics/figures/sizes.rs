@@ -37,7 +37,10 @@ impl Classes {
 }
 
 fn side(op: Op) -> usize {
-    usize::from(matches!(op, Op::Discard | Op::SecureErase | Op::WriteZeroes | Op::Zone))
+    usize::from(matches!(
+        op,
+        Op::Discard | Op::SecureErase | Op::WriteZeroes | Op::Zone
+    ))
 }
 
 impl Gather for Sizes {

@@ -76,11 +76,7 @@ impl Spans {
         let mut all: Vec<(Rwbs, u64)> = self.by.iter().map(|(r, h)| (*r, n(h))).collect();
         all.retain(|(_, n)| *n > 0);
         all.sort_by_key(|(r, n)| (std::cmp::Reverse(*n), *r));
-        let rest: Vec<String> = all
-            .iter()
-            .skip(DRAWN)
-            .map(|(r, _)| r.to_string())
-            .collect();
+        let rest: Vec<String> = all.iter().skip(DRAWN).map(|(r, _)| r.to_string()).collect();
         all.truncate(DRAWN);
         let note = (!rest.is_empty()).then(|| {
             format!(
@@ -96,7 +92,10 @@ impl Spans {
             return Err(why);
         }
         let (letters, note) = self.drawn();
-        let parted = self.by.values().any(|h| h.get(2).is_some_and(|h| h.n() > 0));
+        let parted = self
+            .by
+            .values()
+            .any(|h| h.get(2).is_some_and(|h| h.n() > 0));
         let mut panels = Vec::new();
         for (i, (span, title)) in SPANS.iter().enumerate() {
             // Where inserts are seen, G2D is only their sum.
@@ -145,7 +144,11 @@ pub(super) fn ecdf(g: &Spans, s: &Scene<'_>) -> Drawn {
         let last = rows.len().saturating_sub(1);
         for (i, (_, to, n)) in rows.into_iter().enumerate() {
             below += n;
-            let x = if i == last { h.max().unwrap_or(0) as f64 } else { to };
+            let x = if i == last {
+                h.max().unwrap_or(0) as f64
+            } else {
+                to
+            };
             points.push((x.max(first), Some(below as f64 / all * 100.0)));
         }
         Mark::Line { points }

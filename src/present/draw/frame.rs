@@ -31,7 +31,11 @@ impl Span {
             true => (v / self.lo).ln() / (self.hi / self.lo).ln(),
             false => (v - self.lo) / (self.hi - self.lo),
         };
-        let part = if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.0 };
+        let part = if part.is_finite() {
+            part.clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
         (self.from + (self.to - self.from) * part).round() as i32
     }
 
@@ -79,7 +83,10 @@ fn widened(axis: &Axis, ends: Option<(f64, f64)>, air: bool) -> (f64, f64) {
 pub(super) fn y_range(p: &Panel) -> (f64, f64) {
     use crate::metrics::figures::{Mark, Unit};
     let ends = union(p.series.iter().filter_map(|s| s.mark.y_ends()));
-    let cells = p.series.iter().any(|s| matches!(s.mark, Mark::Cells { .. }));
+    let cells = p
+        .series
+        .iter()
+        .any(|s| matches!(s.mark, Mark::Cells { .. }));
     let counts = matches!(p.y.unit, Unit::Count);
     widened(&p.y, ends, !cells && (p.y.scale == Scale::Linear || counts))
 }

@@ -69,7 +69,10 @@ pub(super) fn layout(
         page.text((EDGE, y), line, TEXT, Anchor::Start, true);
     }
     let end = below + foot + 4;
-    (out, u32::try_from(end).unwrap_or(0).max(height.unwrap_or(0)))
+    (
+        out,
+        u32::try_from(end).unwrap_or(0).max(height.unwrap_or(0)),
+    )
 }
 
 impl Page<'_> {
@@ -239,7 +242,10 @@ impl Page<'_> {
     /// A sample and a name for each series; the shades of a density. Returns where it ends.
     fn legend(&mut self, p: &Panel, at: (i32, i32), room: i32) -> i32 {
         let density = |s: &Series| matches!(s.mark, Mark::Cells { .. });
-        if p.series.len() < 2 && !p.series.iter().any(density) && !p.series.iter().any(|s| s.label.contains(' ')) {
+        if p.series.len() < 2
+            && !p.series.iter().any(density)
+            && !p.series.iter().any(|s| s.label.contains(' '))
+        {
             return at.1 - LINE / 2 + 2;
         }
         let (mut x, mut y) = at;
@@ -249,7 +255,12 @@ impl Page<'_> {
                 Mark::Cells { cells, .. } => cells.iter().map(|c| c.2).max(),
                 _ => None,
             };
-            let texts = most.map(|m| ("1".to_string(), format!("{} {label} a cell", human_count(m))));
+            let texts = most.map(|m| {
+                (
+                    "1".to_string(),
+                    format!("{} {label} a cell", human_count(m)),
+                )
+            });
             let wide = match &texts {
                 Some((a, b)) => self.wide(a, TEXT) + self.wide(b, TEXT) + 8 * LEVELS as i32 + 14,
                 None => 22 + self.wide(&label, TEXT),

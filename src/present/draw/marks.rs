@@ -45,20 +45,18 @@ fn stairs(edges: &[f64], y: &[Option<f64>]) -> Vec<(f64, Option<f64>)> {
     each.flat_map(|((a, b), y)| [(*a, *y), (*b, *y)]).collect()
 }
 
-fn lines(
-    points: &[(f64, Option<f64>)],
-    f: &Frame,
-    s: &Series,
-    color: Rgb,
-    out: &mut Vec<Shape>,
-) {
+fn lines(points: &[(f64, Option<f64>)], f: &Frame, s: &Series, color: Rgb, out: &mut Vec<Shape>) {
     let mut part: Vec<(i32, i32)> = Vec::new();
     let mut end = |part: &mut Vec<(i32, i32)>| {
         let points = thinned(std::mem::take(part));
         if points.len() < 2 {
             return;
         }
-        let pieces = if s.dashed { dashes(&points) } else { vec![points] };
+        let pieces = if s.dashed {
+            dashes(&points)
+        } else {
+            vec![points]
+        };
         out.extend(pieces.into_iter().map(|points| Shape::Line {
             points,
             color,
@@ -127,13 +125,7 @@ fn dashes(points: &[(i32, i32)]) -> Vec<Vec<(i32, i32)>> {
     out
 }
 
-fn band(
-    edges: &[f64],
-    (low, high): (&[f64], &[f64]),
-    f: &Frame,
-    color: Rgb,
-    out: &mut Vec<Shape>,
-) {
+fn band(edges: &[f64], (low, high): (&[f64], &[f64]), f: &Frame, color: Rgb, out: &mut Vec<Shape>) {
     let level = |ys: &[f64]| {
         let ys: Vec<Option<f64>> = ys.iter().copied().map(Some).collect();
         let corners = stairs(edges, &ys);

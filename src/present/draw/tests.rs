@@ -34,15 +34,38 @@ fn panels() -> Vec<Panel> {
     let mut line = Series::new("a rather long name of a series", 1, steps.clone());
     line.dashed = true;
     vec![
-        Panel::new("density", time(), Axis::log("latency", Unit::Ns), vec![Series::new("requests", 0, cells)]),
-        Panel::new("rate", time(), Axis::linear("requests", Unit::PerS), vec![Series::new("b", 0, steps), line]),
-        Panel::new("sizes", Axis::log("size", Unit::Bytes), Axis::linear("share", Unit::Percent), vec![Series::new("c (2)", 0, bars)]),
+        Panel::new(
+            "density",
+            time(),
+            Axis::log("latency", Unit::Ns),
+            vec![Series::new("requests", 0, cells)],
+        ),
+        Panel::new(
+            "rate",
+            time(),
+            Axis::linear("requests", Unit::PerS),
+            vec![Series::new("b", 0, steps), line],
+        ),
+        Panel::new(
+            "sizes",
+            Axis::log("size", Unit::Bytes),
+            Axis::linear("share", Unit::Percent),
+            vec![Series::new("c (2)", 0, bars)],
+        ),
     ]
 }
 
 /// Left, top, right, bottom of a text.
 fn place(s: &Shape) -> Option<(i32, i32, i32, i32)> {
-    let Shape::Text { at, text, em, anchor, upright, .. } = s else {
+    let Shape::Text {
+        at,
+        text,
+        em,
+        anchor,
+        upright,
+        ..
+    } = s
+    else {
         return None;
     };
     let (w, h) = (paper::measure(text, *em).ceil() as i32, *em as i32);
@@ -61,7 +84,11 @@ fn place(s: &Shape) -> Option<(i32, i32, i32, i32)> {
 fn texts_stay_on_the_paper_and_off_each_other() {
     for (width, columns) in [(320, 1), (800, 1), (800, 2), (2000, 2)] {
         for height in [None, Some(600)] {
-            let look = Look { width, height, ..Look::default() };
+            let look = Look {
+                width,
+                height,
+                ..Look::default()
+            };
             let (shapes, height) = shapes_of(&figure(panels(), columns), &look);
             let texts: Vec<_> = shapes.iter().filter_map(|s| Some((place(s)?, s))).collect();
             assert!(texts.len() > 20);
@@ -82,13 +109,24 @@ fn widths_are_those_of_the_font() {
     // DejaVu Sans: 'l' is 569, 'm' 1995 of 2048 units wide.
     let of = |t| paper::measure(t, 2048);
     let per_unit = of("m") / 1995.0;
-    assert!((of("l") - 569.0 * per_unit).abs() < 2.0, "{} {}", of("l"), of("m"));
+    assert!(
+        (of("l") - 569.0 * per_unit).abs() < 2.0,
+        "{} {}",
+        of("l"),
+        of("m")
+    );
     assert!((0.9..1.2).contains(&per_unit), "{per_unit}");
 }
 
 #[test]
 fn pictures_are_the_same_every_time_and_have_their_size() {
-    let (f, look) = (figure(panels(), 1), Look { height: Some(1200), ..Look::default() });
+    let (f, look) = (
+        figure(panels(), 1),
+        Look {
+            height: Some(1200),
+            ..Look::default()
+        },
+    );
     let a = figure_png(&f, &look).unwrap();
     assert_eq!(a, figure_png(&f, &look).unwrap());
     assert_eq!(&a[..8], b"\x89PNG\r\n\x1a\n");
@@ -96,7 +134,10 @@ fn pictures_are_the_same_every_time_and_have_their_size() {
     assert_eq!((number(16), number(20)), (900, 1200));
     let s = figure_svg(&f, &look).unwrap();
     assert_eq!(s, figure_svg(&f, &look).unwrap());
-    assert!(s.contains("a&lt;b&gt;&amp;&quot;c·[31m.gz"), "names are escaped");
+    assert!(
+        s.contains("a&lt;b&gt;&amp;&quot;c·[31m.gz"),
+        "names are escaped"
+    );
 }
 
 #[test]
@@ -120,7 +161,10 @@ fn themes_keep_their_contrast() {
             assert!(contrast(t.series(n), t.paper()) > 2.9, "{t:?} {n}");
         }
         for l in 0..theme::LEVELS {
-            assert!(contrast(t.shade(t.series(0), l), t.paper()) > 1.15, "{t:?} {l}");
+            assert!(
+                contrast(t.shade(t.series(0), l), t.paper()) > 1.15,
+                "{t:?} {l}"
+            );
         }
     }
 }

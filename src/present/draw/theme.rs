@@ -77,7 +77,8 @@ impl Theme {
     pub(super) fn shade(self, color: Rgb, level: usize) -> Rgb {
         let part = 0.28 + 0.72 * level as f64 / (LEVELS - 1) as f64;
         let paper = self.paper();
-        let mix = |p: u8, c: u8| (f64::from(p) + (f64::from(c) - f64::from(p)) * part).round() as u8;
+        let mix =
+            |p: u8, c: u8| (f64::from(p) + (f64::from(c) - f64::from(p)) * part).round() as u8;
         // The fullest shade goes on past the hue, so that it stands out of a field of it.
         let full = match (self, level + 1 == LEVELS) {
             (Theme::Light, true) => (color.0 / 3, color.1 / 3, color.2 / 3),

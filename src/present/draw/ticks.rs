@@ -166,7 +166,13 @@ mod tests {
         let (l, _) = labels(&Axis::time(), 19_431.2e9, 19_431.9e9, 5);
         assert_eq!(l, ["19431.2", "19431.4", "19431.6", "19431.8"]);
         let (l, title) = labels(&Axis::linear("bandwidth", Unit::BytesPerS), 0.0, 3e6, 4);
-        assert_eq!((l, title.as_str()), (vec!["0".into(), "1".into(), "2".into()], "bandwidth (MiB/s)"));
+        assert_eq!(
+            (l, title.as_str()),
+            (
+                vec!["0".into(), "1".into(), "2".into()],
+                "bandwidth (MiB/s)"
+            )
+        );
         let (l, _) = labels(&Axis::linear("requests", Unit::PerS), 0.0, 30_000.0, 4);
         assert_eq!(l, ["0", "10 k", "20 k", "30 k"]);
         let (l, _) = labels(&Axis::linear("requests", Unit::Count), 0.0, 2.4, 12);
