@@ -224,7 +224,10 @@ fn labels(o: &PlotOpts, traces: &[PathBuf]) -> Result<(String, String)> {
         let from = all.len().saturating_sub(parts);
         all.get(from..).unwrap_or_default().join("/")
     };
-    let (mut a, mut b) = (base(traces, 1), base(&o.with, 1));
+    let (mut a, mut b) = match two {
+        true => (base(traces, 1), base(&o.with, 1)),
+        false => (base(traces, 2), String::new()),
+    };
     if two && a == b {
         // Recordings of one setup are often named alike, in directories that tell them apart.
         let parent = |p: &[PathBuf]| base(p, 2).split('/').next().unwrap_or_default().to_string();

@@ -31,6 +31,11 @@ impl Column {
         }
     }
 
+    /// All hits.
+    pub fn n(&self) -> u64 {
+        self.0.iter().map(|n| u64::from(*n)).sum()
+    }
+
     /// Rows that are not empty, ascending, with their counts.
     pub fn rows(&self) -> impl Iterator<Item = (usize, u32)> + '_ {
         let all = self.0.iter().copied().enumerate();
@@ -39,8 +44,7 @@ impl Column {
 
     /// The row that holds the quantile `num / den` by nearest rank; `None` if all are empty.
     pub fn quantile(&self, num: u64, den: u64) -> Option<usize> {
-        let all: u64 = self.0.iter().map(|n| u64::from(*n)).sum();
-        let rank = super::nearest_rank(all, num, den);
+        let rank = super::nearest_rank(self.n(), num, den);
         let mut below = 0;
         self.rows()
             .find(|(_, n)| {
@@ -201,6 +205,24 @@ impl<V: Join + Clone> Bins<V> {
     }
 }
 
+/// Joins intervals until each has room for `each` of `n` things, but no further than to twenty of them.
+pub fn coarser<V: Join>(mut bins: Vec<Bin<V>>, n: u64, each: u64) -> Vec<Bin<V>> {
+    let wanted = usize::try_from(n / each.max(1))
+        .unwrap_or(usize::MAX)
+        .max(20);
+    while bins.len() / 2 >= wanted {
+        let mut old = std::mem::take(&mut bins).into_iter();
+        while let Some(mut b) = old.next() {
+            if let Some(next) = old.next() {
+                b.to = next.to;
+                b.value.join(next.value);
+            }
+            bins.push(b);
+        }
+    }
+    bins
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -236,6 +258,15 @@ mod tests {
                 let want = times.iter().filter(|t| **t >= bin.from && (**t < bin.to || last));
                 prop_assert_eq!(bin.value, want.count() as u64);
             }
+        }
+
+        #[test]
+        fn coarser_intervals_hold_the_same(n in 1usize..200, things in 0u64..2000) {
+            let bin = |i: usize| Bin { from: i as i64, to: i as i64 + 1, value: 1u64 };
+            let bins = coarser((0..n).map(bin).collect(), things, 4);
+            prop_assert_eq!(bins.iter().map(|b| b.value).sum::<u64>(), n as u64);
+            prop_assert!(bins.iter().all(|b| b.to - b.from == b.value as i64));
+            prop_assert!(bins.len() >= n.min(20));
         }
 
         #[test]

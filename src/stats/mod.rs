@@ -10,7 +10,7 @@ mod rng;
 mod rows;
 mod student;
 
-pub use bins::{Bin, Bins, Column, Join};
+pub use bins::{Bin, Bins, Column, Join, coarser};
 pub use counter::Counter;
 pub use hist::Hist;
 pub use resample::{REPLICATES, Resample, variance};

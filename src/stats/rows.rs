@@ -31,7 +31,7 @@ pub struct Range {
 
 impl Range {
     /// Most rows.
-    pub const MOST: u64 = 200;
+    pub const MOST: u64 = 128;
 
     /// The row of a value. If the range must change for it: also how rows so far are renumbered.
     pub fn row(&mut self, v: u64) -> (usize, Option<(Range, Range)>) {

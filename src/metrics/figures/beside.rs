@@ -82,11 +82,17 @@ fn pair(f: &Figure, o: &Figure, a: &Side, b: &Side) -> Figure {
         }
     }
     Figure {
-        source: format!("{} beside {} (dashed)", a.label, b.label),
+        source: source(&panels, a, b),
         panels,
         notes,
         ..f.clone()
     }
+}
+
+fn source(panels: &[Panel], a: &Side, b: &Side) -> String {
+    let dashed = panels.iter().flat_map(|p| &p.series).any(|s| s.dashed);
+    let how = if dashed { " (dashed)" } else { "" };
+    format!("{} beside {}{how}", a.label, b.label)
 }
 
 /// A panel that only one trace has.
@@ -103,7 +109,8 @@ fn together(p: &Panel, q: &Panel, a: &Side, b: &Side) -> Vec<Panel> {
             Mark::Cells { .. } | Mark::Band { .. } | Mark::Spans { .. }
         )
     };
-    if p.series.iter().chain(&q.series).any(apart) {
+    // Two traces never do the same at the same time: over each other they would hide, not compare.
+    if p.x.title == TIME || p.series.iter().chain(&q.series).any(apart) {
         let (mut p, mut q) = (named(p, a), named(q, b));
         let y = union(&p, &q, |p| &p.y, y_ends);
         let x = union(&p, &q, |p| &p.x, x_ends);
@@ -141,6 +148,10 @@ fn together(p: &Panel, q: &Panel, a: &Side, b: &Side) -> Vec<Panel> {
             ..s
         });
     }
+    if bars {
+        // What is compared stands side by side: equal colours but for the last bit.
+        merged.sort_by_key(|s| s.color);
+    }
     p.series = merged;
     vec![p]
 }
@@ -156,6 +167,9 @@ fn union(
     Some((a.min(c), b.max(d)))
 }
 
+/// As the drawing leaves it above marks of a linear axis that begins at 0.
+const AIR: f64 = 1.06;
+
 fn x_ends(p: &Panel) -> Option<(f64, f64)> {
     let all = p.series.iter().filter_map(|s| s.mark.x_ends());
     all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
@@ -165,7 +179,7 @@ fn y_ends(p: &Panel) -> Option<(f64, f64)> {
     let all = p.series.iter().filter_map(|s| s.mark.y_ends());
     let ends = all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))?;
     Some(if p.y.zero {
-        (ends.0.min(0.0), ends.1)
+        (ends.0.min(0.0), ends.1 * AIR)
     } else {
         ends
     })

@@ -71,7 +71,7 @@ pub(super) fn draw(g: Depth, s: &Scene<'_>) -> Drawn {
         vec![
             Series::new(
                 "greatest of the interval",
-                5,
+                6,
                 steps(&bins, |b| Some(f64::from(b.value.max))),
             ),
             Series::new(

@@ -4,7 +4,7 @@ use super::figure::{Axis, Mark, Panel, Series, Unit};
 use super::gather::{Drawn, Gather, Scene, Sheet, secs, steps};
 use crate::event::{Action, BlockEvent};
 use crate::lifecycle::{Request, RequestKind};
-use crate::stats::Bins;
+use crate::stats::{Bins, coarser};
 use crate::units::{Nanos, human_count};
 
 /// Classes: 1, 2, … 15, 16 and more.
@@ -98,7 +98,7 @@ pub(super) fn draw(g: Issues, s: &Scene<'_>) -> Drawn {
     )];
     let mut notes = Vec::new();
     if g.requeued > 0 && s.cx.timeless().is_none() {
-        let bins = g.requeues.finish(s.span.1);
+        let bins = coarser(g.requeues.finish(s.span.1), g.requeued, 4);
         panels.push(Panel::new(
             "requests taken back by the driver (R)",
             Axis::time(),

@@ -4,11 +4,14 @@ use super::figure::{Axis, Mark, Panel, Series, Unit};
 use super::gather::{Drawn, Gather, Scene, Sheet, edges};
 use crate::event::Action;
 use crate::lifecycle::{Bio, BioFate, Request, RequestKind, Span, Stamp};
-use crate::stats::{Bins, Column, log_row, log_row_begin};
+use crate::stats::{Bins, Column, Join, log_row, log_row_begin};
 use crate::units::Nanos;
 
 /// Columns of a density.
-pub(super) const COLUMNS: usize = 320;
+pub(super) const COLUMNS: usize = 240;
+/// Columns that a quantile is taken over, and how many must have ended there.
+const GROUP: usize = 6;
+const ENOUGH: u64 = 20;
 
 const SPANS: [Span; 3] = [Span::Q2C, Span::G2C, Span::D2C];
 
@@ -112,16 +115,18 @@ fn panel(d: Dense, title: &str, what: &str, s: &Scene<'_>) -> Panel {
         let rows = b.value.rows();
         rows.map(move |(row, n)| (x as u32, (row - lo) as u32, u64::from(n)))
     });
-    let line = |num, den| Mark::Line {
-        points: bins
-            .iter()
-            .map(|b| {
-                let mid = (b.from as f64 + b.to as f64) / 2.0;
-                let row = b.value.quantile(num, den);
-                let middle = |r| (log_row_begin(r) * log_row_begin(r + 1)).sqrt();
-                (mid, row.map(middle))
-            })
-            .collect(),
+    let level = |num, den| {
+        let groups = bins.chunks(GROUP).map(|group| {
+            let mut all = Column::default();
+            group.iter().for_each(|b| all.join(b.value.clone()));
+            let row = all.quantile(num, den).filter(|_| all.n() >= ENOUGH);
+            row.map(|r| (log_row_begin(r) * log_row_begin(r + 1)).sqrt())
+        });
+        let begins = bins.iter().step_by(GROUP).map(|b| b.from as f64);
+        Mark::Steps {
+            edges: begins.chain(bins.last().map(|b| b.to as f64)).collect(),
+            y: groups.collect(),
+        }
     };
     let density = Mark::Cells {
         x: edges(&bins),
@@ -129,10 +134,11 @@ fn panel(d: Dense, title: &str, what: &str, s: &Scene<'_>) -> Panel {
         cells: cells.collect(),
     };
     let mut series = vec![Series::new(what, 0, density)];
-    // Fewer than this many a column, and a quantile of a column is just its greatest value.
-    if d.n >= 8 * bins.len() as u64 {
-        series.push(Series::new("p50", 1, line(1, 2)));
-        series.push(Series::new("p99", 3, line(99, 100)));
+    for (label, color, num, den) in [("p50", 1, 1, 2), ("p99", 3, 99, 100)] {
+        let mark = level(num, den);
+        if mark.y_ends().is_some() {
+            series.push(Series::new(label, color, mark));
+        }
     }
     Panel::new(title, Axis::time(), Axis::log("latency", Unit::Ns), series)
 }

@@ -1,37 +1,37 @@
-//! The share of bios that joined a request of another, over time and by place.
+//! The share of bios that joined a request of another, by when they were queued.
 
 use super::figure::{Axis, Panel, Unit};
 use super::gather::{Drawn, Gather, Scene, Sheet, stacked};
-use crate::event::{Action, BlockEvent};
-use crate::lifecycle::{Merge, MergeBy, MergeKind};
-use crate::stats::{Bin, Bins, Join};
-use crate::units::Nanos;
+use crate::event::Action;
+use crate::lifecycle::{Bio, Merge, MergeBy, MergeKind};
+use crate::stats::{Bin, Bins, Join, coarser};
+use crate::units::{Nanos, human_count};
 
-const PLACES: [(&str, usize); 4] = [
-    ("in the plug", 0),
-    ("in the scheduler", 1),
-    ("in the zone's queue", 2),
-    ("place not told", 4),
+const PLACES: [&str; 4] = [
+    "in the plug",
+    "in the scheduler",
+    "in the zone's queue",
+    "place not told",
 ];
 
 /// Bios queued and merged.
 pub(super) struct Merges {
     bins: Bins<Merged>,
     queued: u64,
+    merged: u64,
+    by: [u64; 4],
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Merged {
     queued: u64,
-    by: [u64; 4],
+    merged: u64,
 }
 
 impl Join for Merged {
     fn join(&mut self, o: Merged) {
         self.queued += o.queued;
-        for (have, more) in self.by.iter_mut().zip(o.by) {
-            *have += more;
-        }
+        self.merged += o.merged;
     }
 }
 
@@ -40,27 +40,32 @@ impl Gather for Merges {
         Merges {
             bins: Bins::new(origin, 160),
             queued: 0,
+            merged: 0,
+            by: [0; 4],
         }
     }
 
-    fn event(&mut self, ev: &BlockEvent) {
-        if ev.action == Action::Queue && ev.bytes > 0 {
-            self.queued += 1;
-            self.bins.at(ev.time).queued += 1;
-        }
+    fn bio(&mut self, b: &Bio) {
+        let Some(q) = b.q.get().filter(|_| b.bytes > 0) else {
+            return;
+        };
+        let merged = b.merged.is_some_and(|m| m != MergeKind::Request);
+        let bin = self.bins.at(q);
+        bin.queued += 1;
+        bin.merged += u64::from(merged);
+        self.queued += 1;
+        self.merged += u64::from(merged);
     }
 
     fn merge(&mut self, m: &Merge) {
-        if m.kind == MergeKind::Request {
-            return;
-        }
         let place = match m.by {
+            _ if m.kind == MergeKind::Request => return,
             MergeBy::Plug => 0,
             MergeBy::Scheduler => 1,
             MergeBy::Zone => 2,
             MergeBy::Unknown => 3,
         };
-        if let Some(n) = self.bins.at(m.time).by.get_mut(place) {
+        if let Some(n) = self.by.get_mut(place) {
             *n += 1;
         }
     }
@@ -75,23 +80,32 @@ pub(super) fn draw(g: Merges, s: &Scene<'_>) -> Drawn {
     if let Some(why) = missing.or_else(|| s.cx.uncounted(Action::BackMerge)) {
         return Err(why);
     }
-    if g.queued == 0 {
-        return Err("no bio with data was queued".to_string());
+    let all = human_count(g.queued);
+    match (g.queued, g.merged) {
+        (0, _) => return Err("no bio with data was queued".to_string()),
+        (_, 0) => return Err(format!("none of {all} bios was merged")),
+        _ => {}
     }
-    let bins = g.bins.finish(s.span.1);
-    let share = |b: &Bin<Merged>, i: usize| match b.value.queued {
+    // Eight an interval: a share of fewer is hardly one.
+    let bins = coarser(g.bins.finish(s.span.1), g.queued, 8);
+    let share = |b: &Bin<Merged>, _| match b.value.queued {
         0 => 0.0,
-        q => b.value.by.get(i).copied().unwrap_or(0) as f64 / q as f64 * 100.0,
+        q => b.value.merged as f64 / q as f64 * 100.0,
     };
-    let series = stacked(&bins, &PLACES, share);
-    if series.is_empty() {
-        return Err(format!("none of {} bios was merged", g.queued));
-    }
+    let series = stacked(&bins, &[("merged", 0)], share);
     let panel = Panel::new(
-        "merges ÷ bios queued in the same interval",
+        "of the bios queued in an interval, those that joined another's request",
         Axis::time(),
-        Axis::linear("merged", Unit::Percent),
+        Axis::linear("merged", Unit::Percent).within(0.0, 100.0),
         series,
     );
-    Ok(Sheet::stack(vec![panel]))
+    let places = PLACES.iter().zip(g.by).filter(|(_, n)| *n > 0);
+    let places: Vec<String> = places
+        .map(|(place, n)| format!("{place} {}", human_count(n)))
+        .collect();
+    let merged = human_count(g.merged);
+    Ok(Sheet::stack(vec![panel]).note(format!(
+        "{merged} of {all} bios with data; merges by place: {}",
+        places.join(" · ")
+    )))
 }

@@ -4,7 +4,7 @@ use super::figure::{Axis, Panel, Unit};
 use super::gather::{Drawn, Gather, Scene, Sheet, stacked};
 use crate::event::Action;
 use crate::lifecycle::{Request, RequestKind, Span};
-use crate::stats::{Bins, Join};
+use crate::stats::{Bin, Bins, Join, coarser};
 use crate::units::Nanos;
 
 /// Label and colour of each phase.
@@ -12,7 +12,7 @@ const PHASES: [(&str, usize); 5] = [
     ("Q2G", 4),
     ("G2I", 3),
     ("I2D", 2),
-    ("G2D (no insert)", 5),
+    ("G2D (no insert)", 1),
     ("D2C", 0),
 ];
 
@@ -94,8 +94,8 @@ pub(super) fn draw(g: Phases, s: &Scene<'_>) -> Drawn {
     if g.n == 0 {
         return Err("no request was seen allocated, issued and completed".to_string());
     }
-    let bins = g.bins.finish(s.span.1);
-    let mean = |b: &crate::stats::Bin<Sums>, i: usize| match b.value.n {
+    let bins = coarser(g.bins.finish(s.span.1), g.n, 4);
+    let mean = |b: &Bin<Sums>, i: usize| match b.value.n {
         0 => 0.0,
         n => b.value.ns.get(i).copied().unwrap_or(0) as f64 / n as f64,
     };

@@ -4,7 +4,7 @@ use super::figure::{Axis, Panel, Series, Unit};
 use super::gather::{Drawn, Gather, Scene, Sheet, secs, steps};
 use crate::event::{Action, Letters, Op};
 use crate::lifecycle::{Bio, BioFate, Request, RequestKind};
-use crate::stats::{Bins, Join};
+use crate::stats::{Bins, Join, coarser};
 use crate::units::Nanos;
 
 /// Label and colour of each kind.
@@ -106,12 +106,12 @@ pub(super) fn draw(g: Rates, s: &Scene<'_>) -> Drawn {
     {
         return Err(why);
     }
-    let (bins, what) = match g.n {
+    let (bins, n, what) = match g.n {
         [0, 0] => return Err("nothing completed".to_string()),
-        [0, _] => (g.bios, "bios"),
-        _ => (g.requests, "requests"),
+        [0, n] => (g.bios, n, "bios"),
+        [n, _] => (g.requests, n, "requests"),
     };
-    let bins = bins.finish(s.span.1);
+    let bins = coarser(bins.finish(s.span.1), n, 4);
     let of = |i: usize, per: &dyn Fn(&Done) -> u64| {
         let any = bins.iter().any(|b| per(&b.value) > 0);
         let (label, color) = KINDS.get(i).copied().unwrap_or_default();

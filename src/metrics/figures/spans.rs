@@ -21,7 +21,7 @@ const Q2C: usize = 5;
 /// Letters kept apart; more are damage.
 const LETTERS: usize = 48;
 /// Letters drawn, the most frequent ones.
-const DRAWN: usize = 6;
+const DRAWN: usize = 7;
 
 /// A histogram for each span of each letters.
 pub(super) struct Spans {
@@ -161,11 +161,14 @@ pub(super) fn histogram(g: &Spans, s: &Scene<'_>) -> Drawn {
         let mut edges: Vec<f64> = Vec::new();
         let mut y = Vec::new();
         for (from, to, n) in rows(h) {
-            if edges.last().is_some_and(|e| *e < from) {
-                edges.push(from);
-                y.push(None);
-            } else if edges.is_empty() {
-                edges.push(from);
+            match edges.last() {
+                // Rows that hold nothing.
+                Some(e) if *e < from => {
+                    edges.push(from);
+                    y.push(Some(0.0));
+                }
+                Some(_) => {}
+                None => edges.push(from),
             }
             edges.push(to);
             y.push(Some(n as f64));

@@ -1,6 +1,6 @@
 //! From values to pixels: the box between the axes.
 
-use crate::metrics::figures::{Axis, Panel, Scale};
+use crate::metrics::figures::{Axis, Mark, Panel, Scale, Unit};
 
 /// One direction of a box.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,10 @@ fn widened(axis: &Axis, ends: Option<(f64, f64)>, air: bool) -> (f64, f64) {
         return match air {
             // One thing must be seen above the floor.
             true => (lo.min(1.0) * 0.7, hi.max(2.0) * 1.4),
-            false if hi < lo * 2.0 => (lo / 1.5, hi.max(lo) * 1.5),
+            // Where little is between the ends, out to the next labels: 1, 2 or 5 times a power of ten.
+            false if hi < lo * 30.0 && axis.unit != Unit::Bytes => {
+                (round(lo, false), round(hi, true))
+            }
             false => (lo, hi),
         };
     }
@@ -79,9 +82,19 @@ fn widened(axis: &Axis, ends: Option<(f64, f64)>, air: bool) -> (f64, f64) {
     }
 }
 
+/// The next of 1, 2, 5 times a power of ten below, or above.
+fn round(v: f64, up: bool) -> f64 {
+    let power = 10f64.powf(v.log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|m| m * power);
+    let found = match up {
+        true => steps.into_iter().find(|s| *s > v),
+        false => steps.into_iter().rev().find(|s| *s < v),
+    };
+    found.unwrap_or(if up { power * 20.0 } else { power / 2.0 })
+}
+
 /// The ends of y.
 pub(super) fn y_range(p: &Panel) -> (f64, f64) {
-    use crate::metrics::figures::{Mark, Unit};
     let ends = union(p.series.iter().filter_map(|s| s.mark.y_ends()));
     let cells = p
         .series

@@ -252,7 +252,8 @@ impl Page<'_> {
         for s in &p.series {
             let label = self.cut(&s.label, TEXT, room - 40);
             let most = match &s.mark {
-                Mark::Cells { cells, .. } => cells.iter().map(|c| c.2).max(),
+                // One hit a cell: one shade, which needs no scale.
+                Mark::Cells { cells, .. } => cells.iter().map(|c| c.2).max().filter(|n| *n > 1),
                 _ => None,
             };
             let texts = most.map(|m| {

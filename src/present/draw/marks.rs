@@ -197,6 +197,8 @@ fn density(
             _ => runs.push((cy, cx, cx + 1, level)),
         }
     }
+    // By shade: each becomes one path in SVG, and where cells are widened to be seen the darker one is on top.
+    runs.sort_by_key(|r| r.3);
     let edge = |all: &[f64], i: u32| all.get(i as usize).copied().unwrap_or(0.0);
     for (cy, from, to, level) in runs {
         let (left, right) = (f.x.at(edge(x, from)), f.x.at(edge(x, to)));

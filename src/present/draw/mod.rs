@@ -1,5 +1,6 @@
 //! Figures as pictures. A figure becomes a list of shapes (`layout`), and these become SVG or PNG (`paper`).
 
+mod compact;
 mod frame;
 mod layout;
 mod marks;
@@ -94,7 +95,8 @@ fn tamed(f: &Figure) -> Figure {
 /// Drawing fails.
 pub fn figure_svg(f: &Figure, look: &Look) -> Result<String> {
     let (shapes, height) = shapes_of(f, look);
-    paper::svg(&shapes, (look.width, height), look.theme.paper())
+    let svg = paper::svg(&shapes, (look.width, height), look.theme.paper())?;
+    Ok(compact::compact(&svg))
 }
 
 /// A figure as PNG.

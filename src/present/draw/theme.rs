@@ -63,8 +63,8 @@ impl Theme {
 
     /// The colour of a number. Blue is too dark for dark paper and yellow too light for white.
     pub(super) fn series(self, n: usize) -> Rgb {
-        let light = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, self.ink()];
-        let dark = [SKY, VERMILLION, GREEN, PURPLE, ORANGE, YELLOW, self.ink()];
+        let light = [BLUE, VERMILLION, GREEN, PURPLE, ORANGE, self.ink(), SKY];
+        let dark = [SKY, VERMILLION, GREEN, PURPLE, ORANGE, self.ink(), YELLOW];
         let all = match self {
             Theme::Light => light,
             Theme::Dark => dark,

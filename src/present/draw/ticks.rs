@@ -123,7 +123,7 @@ fn log(axis: &Axis, lo: f64, hi: f64, most: usize) -> Ticks {
         .map(|i| base.powf(first + i as f64))
         .collect();
     // Little more than a decade: what lies between is labelled too.
-    if base == 10.0 && n <= 2 && most > 4 {
+    if base == 10.0 && hi < lo * 120.0 && most > 4 {
         let decades = (first as i32 - 1)..=(last as i32 + 1);
         at = decades
             .flat_map(|d| [1.0, 2.0, 5.0].map(|m| m * 10f64.powi(d)))
