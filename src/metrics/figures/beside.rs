@@ -1,6 +1,6 @@
 //! Two traces in one picture: lines and bars over each other, densities and stacks below each other on the same axes.
 
-use super::figure::{Axis, Figure, Figures, Mark, Panel, Series, Skipped, TIME};
+use super::figure::{Figure, Figures, Mark, Panel, Series, Skipped, TIME};
 use crate::units::Nanos;
 
 /// One side of a comparison.
@@ -112,11 +112,9 @@ fn together(p: &Panel, q: &Panel, a: &Side, b: &Side) -> Vec<Panel> {
     // Two traces never do the same at the same time: over each other they would hide, not compare.
     if p.x.title == TIME || p.series.iter().chain(&q.series).any(apart) {
         let (mut p, mut q) = (named(p, a), named(q, b));
-        let y = union(&p, &q, |p| &p.y, y_ends);
-        let x = union(&p, &q, |p| &p.x, x_ends);
+        let y = union(&p, &q);
         for panel in [&mut p, &mut q] {
             panel.y.range = y;
-            panel.x.range = x;
         }
         return vec![p, q];
     }
@@ -156,24 +154,15 @@ fn together(p: &Panel, q: &Panel, a: &Side, b: &Side) -> Vec<Panel> {
     vec![p]
 }
 
-fn union(
-    p: &Panel,
-    q: &Panel,
-    axis: fn(&Panel) -> &Axis,
-    ends: fn(&Panel) -> Option<(f64, f64)>,
-) -> Option<(f64, f64)> {
-    let of = |p: &Panel| axis(p).range.or_else(|| ends(p));
+/// Ends of y that hold both. Those of x are shared by all panels of a figure.
+fn union(p: &Panel, q: &Panel) -> Option<(f64, f64)> {
+    let of = |p: &Panel| p.y.range.or_else(|| y_ends(p));
     let ((a, b), (c, d)) = (of(p)?, of(q)?);
     Some((a.min(c), b.max(d)))
 }
 
 /// As the drawing leaves it above marks of a linear axis that begins at 0.
 const AIR: f64 = 1.06;
-
-fn x_ends(p: &Panel) -> Option<(f64, f64)> {
-    let all = p.series.iter().filter_map(|s| s.mark.x_ends());
-    all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
-}
 
 fn y_ends(p: &Panel) -> Option<(f64, f64)> {
     let all = p.series.iter().filter_map(|s| s.mark.y_ends());

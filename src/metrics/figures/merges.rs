@@ -1,7 +1,7 @@
 //! The share of bios that joined a request of another, by when they were queued.
 
-use super::figure::{Axis, Panel, Unit};
-use super::gather::{Drawn, Gather, Scene, Sheet, stacked};
+use super::figure::{Axis, Panel, Series, Unit};
+use super::gather::{Drawn, Gather, Scene, Sheet, steps};
 use crate::event::Action;
 use crate::lifecycle::{Bio, Merge, MergeBy, MergeKind};
 use crate::stats::{Bin, Bins, Join, coarser};
@@ -88,11 +88,12 @@ pub(super) fn draw(g: Merges, s: &Scene<'_>) -> Drawn {
     }
     // Eight an interval: a share of fewer is hardly one.
     let bins = coarser(g.bins.finish(s.span.1), g.queued, 8);
-    let share = |b: &Bin<Merged>, _| match b.value.queued {
-        0 => 0.0,
-        q => b.value.merged as f64 / q as f64 * 100.0,
+    // Nothing where no bio was queued: no share, and not 0.
+    let share = |b: &Bin<Merged>| match b.value.queued {
+        0 => None,
+        q => Some(b.value.merged as f64 / q as f64 * 100.0),
     };
-    let series = stacked(&bins, &[("merged", 0)], share);
+    let series = vec![Series::new("merged", 0, steps(&bins, share))];
     let panel = Panel::new(
         "of the bios queued in an interval, those that joined another's request",
         Axis::time(),

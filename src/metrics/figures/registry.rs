@@ -34,7 +34,7 @@ pub static PLOTS: &[Plot] = &[
     Plot {
         name: "latency",
         title: "Latency over time",
-        about: "How long requests took, when they ended; darker is more of them.",
+        about: "How long requests took, when they ended; a stronger shade is more of them.",
         draw: |g, s| latency::draw(take(&mut g.latency, s), s),
     },
     Plot {
@@ -76,7 +76,7 @@ pub static PLOTS: &[Plot] = &[
     Plot {
         name: "offsets",
         title: "Offsets over time",
-        about: "First sectors of what was issued; darker is more of them.",
+        about: "First sectors of what was issued; a stronger shade is more of them.",
         draw: |g, s| offsets::draw(take(&mut g.offsets, s), s),
     },
     Plot {

@@ -241,13 +241,6 @@ impl Page<'_> {
 
     /// A sample and a name for each series; the shades of a density. Returns where it ends.
     fn legend(&mut self, p: &Panel, at: (i32, i32), room: i32) -> i32 {
-        let density = |s: &Series| matches!(s.mark, Mark::Cells { .. });
-        if p.series.len() < 2
-            && !p.series.iter().any(density)
-            && !p.series.iter().any(|s| s.label.contains(' '))
-        {
-            return at.1 - LINE / 2 + 2;
-        }
         let (mut x, mut y) = at;
         for s in &p.series {
             let label = self.cut(&s.label, TEXT, room - 40);

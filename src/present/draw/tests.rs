@@ -8,7 +8,7 @@ fn figure(panels: Vec<Panel>, columns: usize) -> Figure {
         dev: Some(DevId::new(259, 0)),
         device: Some("nvme0n1".into()),
         title: "Latency over time".into(),
-        about: "How long requests took, when they ended; darker is more of them.".into(),
+        about: "How long requests took, when they ended; a stronger shade is more of them.".into(),
         source: "a<b>&\"c\u{1b}[31m.gz".into(),
         columns,
         panels,
