@@ -30,6 +30,7 @@ Examples:
   blkan check trace.gz                 whether the trace can be trusted
   blkan explain trace.gz               why the I/O looks as it does
   blkan compare before.gz after.gz     what a change really changed
+  blkan plot --all trace.gz -o figures/   pictures of latency, phases, sizes, depth and more
   zcat trace.gz | blkan requests -     every request, one a line
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 damaged input with --strict"

@@ -107,7 +107,8 @@ impl<V: Join + Clone> Bins<V> {
         Bins {
             origin: origin.0,
             width: 1000,
-            most: most.max(2),
+            // All of 64 bits of time fit into four of the longest.
+            most: most.max(4),
             slots: Vec::new(),
         }
     }
@@ -243,7 +244,7 @@ mod tests {
         #[test]
         fn nothing_is_lost_and_memory_is_bounded(
             times in prop::collection::vec(0i64..1 << 45, 1..300),
-            most in 2usize..40,
+            most in 4usize..40,
         ) {
             let mut b: Bins<u64> = Bins::new(Nanos(0), most);
             for t in &times {
@@ -270,7 +271,7 @@ mod tests {
         }
 
         #[test]
-        fn spread_time_adds_up(from in 0i64..1 << 40, len in 0i64..1 << 40, most in 2usize..40) {
+        fn spread_time_adds_up(from in 0i64..1 << 40, len in 0i64..1 << 40, most in 4usize..40) {
             let mut b: Bins<u64> = Bins::new(Nanos(0), most);
             b.spread(Nanos(from), Nanos(from + len), |v, ns| *v += ns);
             let bins = b.finish(Nanos(from + len));

@@ -89,7 +89,10 @@ fn bars_are_what_the_text_holds() {
         }
         // Issues by size.
         let mut want: BTreeMap<u64, f64> = BTreeMap::new();
-        for l in lines.iter().filter(|l| l[5] == "D" && l[8] == "+") {
+        for l in lines
+            .iter()
+            .filter(|l| l[5] == "D" && l.get(8).is_some_and(|w| w == "+"))
+        {
             let bytes = 512 * l[9].parse::<u64>().expect("sectors");
             *want.entry(1 << bytes.ilog2()).or_default() += 1.0;
         }

@@ -67,35 +67,8 @@ pub(super) fn draw(g: Issues, s: &Scene<'_>) -> Drawn {
     if all == 0 {
         return Err("no completed request was seen issued".to_string());
     }
-    let most = (0..CLASSES)
-        .rev()
-        .find(|i| g.n.iter().any(|k| k.get(*i).is_some_and(|n| *n > 0)))
-        .unwrap_or(0);
-    let classes: Vec<(f64, f64)> = (0..=most.max(3))
-        .map(|i| (i as f64 + 0.5, i as f64 + 1.5))
-        .collect();
-    let bars =
-        g.n.iter()
-            .zip(KINDS)
-            .filter(|(n, _)| n.iter().any(|n| *n > 0));
-    let series = bars.map(|(n, (label, color))| {
-        let label = format!("{label} ({})", human_count(n.iter().sum()));
-        let y = n.iter().take(classes.len()).map(|n| *n as f64);
-        let mark = Mark::Bars {
-            classes: classes.clone(),
-            y: y.collect(),
-        };
-        Series::new(label, color, mark)
-    });
-    let mut panels = vec![Panel::new(
-        "completed requests by how often they were issued",
-        Axis {
-            zero: false,
-            ..Axis::linear("issues of a request", Unit::Count)
-        },
-        Axis::log("requests", Unit::Count),
-        series.collect(),
-    )];
+    let (most, first) = counts(&g.n);
+    let mut panels = vec![first];
     let mut notes = Vec::new();
     if g.requeued > 0 && s.cx.timeless().is_none() {
         let bins = coarser(g.requeues.finish(s.span.1), g.requeued, 4);
@@ -122,4 +95,38 @@ pub(super) fn draw(g: Issues, s: &Scene<'_>) -> Drawn {
         panels,
         notes,
     })
+}
+
+/// Requests by number of issues; and the last class that holds one.
+fn counts(all: &[[u64; CLASSES]; 3]) -> (usize, Panel) {
+    let most = (0..CLASSES)
+        .rev()
+        .find(|i| all.iter().any(|k| k.get(*i).is_some_and(|n| *n > 0)))
+        .unwrap_or(0);
+    let classes: Vec<(f64, f64)> = (0..=most.max(3))
+        .map(|i| (i as f64 + 0.5, i as f64 + 1.5))
+        .collect();
+    let bars = all
+        .iter()
+        .zip(KINDS)
+        .filter(|(n, _)| n.iter().any(|n| *n > 0));
+    let series = bars.map(|(n, (label, color))| {
+        let label = format!("{label} ({})", human_count(n.iter().sum()));
+        let y = n.iter().take(classes.len()).map(|n| *n as f64);
+        let mark = Mark::Bars {
+            classes: classes.clone(),
+            y: y.collect(),
+        };
+        Series::new(label, color, mark)
+    });
+    let panel = Panel::new(
+        "completed requests by how often they were issued",
+        Axis {
+            zero: false,
+            ..Axis::linear("issues of a request", Unit::Count)
+        },
+        Axis::log("requests", Unit::Count),
+        series.collect(),
+    );
+    (most, panel)
 }
