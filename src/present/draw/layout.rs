@@ -220,12 +220,12 @@ impl Page<'_> {
             self.text(at, label, TEXT, Anchor::End, true);
         }
         for (v, label) in &x.at {
-            let at = (f.x.at(*v), bottom + LINE / 2 + 2);
+            let at = (f.x.at(*v), bottom + LINE / 2 + 5);
             self.text(at, label, TEXT, Anchor::Middle, true);
         }
         let middle = left + f.size.0 / 2;
         let title = self.cut(&x.title, TEXT, f.size.0);
-        let at = (middle, bottom + LINE + LINE / 2);
+        let at = (middle, bottom + LINE + LINE / 2 + 2);
         self.text(at, &title, TEXT, Anchor::Middle, false);
         let title = self.cut(&y.title, TEXT, f.size.1 + LINE);
         let color = self.theme.ink();
