@@ -34,7 +34,7 @@ pub fn beside(a: Side, b: Side) -> Figures {
             Some(o) => out.figures.push(pair(f, o, &a, &b)),
             None => {
                 let told = b.figures.skipped.iter();
-                let told = told.filter(|s| s.name == f.name && same(s.dev)).last();
+                let told = told.rev().find(|s| s.name == f.name && same(s.dev));
                 let why = told.map_or("no such device", |s| &s.why);
                 out.skipped.push(skipped(f, format!("{}: {why}", b.label)));
             }
