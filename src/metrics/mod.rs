@@ -4,6 +4,7 @@
 
 pub mod blkparse_totals;
 pub mod compare;
+pub mod figures;
 pub mod predict;
 pub mod quality;
 pub mod report;

@@ -8,6 +8,8 @@ mod compare_rows;
 pub mod csv;
 mod device;
 mod device_lines;
+#[cfg(feature = "plots")]
+pub mod draw;
 mod explain;
 pub mod json;
 mod queue;

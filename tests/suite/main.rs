@@ -9,6 +9,7 @@ mod conversion;
 mod corpus;
 mod cross_format;
 mod docs;
+mod figures;
 mod golden;
 mod hard_cases;
 mod hostile;
