@@ -48,7 +48,7 @@ enum Command {
     Check(check::CheckArgs),
     Explain(explain::ExplainArgs),
     Compare(compare::CompareArgs),
-    Replay(replay::ReplayArgs),
+    Replay(Box<replay::ReplayArgs>),
     Plot(plot::PlotArgs),
     /// Every event, one row each
     #[command(after_help = rows::EVENTS)]

@@ -144,7 +144,6 @@ fn plug2k(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
         block,
         think: think(k, d.think)?,
         seed,
-        ..d
     };
     bounded(u64::from(made.jobs) * u64::from(made.pages) * u64::from(4096 / block))?;
     Ok((made.workload(), Policy::default()))
@@ -160,7 +159,6 @@ fn block004(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
         disk: depth(k, d.disk)?,
         think: think(k, d.think)?,
         seed,
-        ..d
     };
     bounded(2 * u64::from(made.jobs) * u64::from(made.writes))?;
     let policy = Policy {
@@ -182,7 +180,6 @@ fn zoned(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
         random: k.get("random", u64::from(d.random), 1)? == 1,
         think: think(k, d.think)?,
         seed,
-        ..d
     };
     bounded(u64::from(made.writes))?;
     let policy = Policy {
