@@ -15,7 +15,7 @@ use std::path::PathBuf;
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
-  blkan replay trace.gz                                  which policy was in force, and how near the model comes
+  blkan replay trace.gz                                  the policy in force, and how near it comes
   blkan replay --plug oldest,newest-of-queue trace.gz    plug merging of 6.13 against that of 6.12
   blkan replay --flush head,tail --ata bounce trace.gz   four ways to send flushes to an ATA disk
   blkan replay --plug 5.15,6.1,6.16 trace.gz             kernels instead of names

@@ -142,74 +142,68 @@ fn per(a: u64, b: u64) -> Option<f64> {
 /// a share.
 type Quantity = (&'static str, Option<f64>, f64, bool);
 
+/// A value that is alike within this share of itself.
+fn share(what: &'static str, value: Option<f64>, alike: f64) -> Quantity {
+    (what, value, alike, true)
+}
+
+/// A value that is alike within this difference.
+fn plain(what: &'static str, value: Option<f64>, alike: f64) -> Quantity {
+    (what, value, alike, false)
+}
+
 impl Counts {
-    fn quantities(&self) -> [Quantity; 15] {
-        let ordered = self.forward + self.backward;
-        let bios = self.bios;
-        // Two standard deviations of a count, but not below 5 %.
-        let sampled = |n: u64| (2.0 / (n.max(1) as f64).sqrt()).max(0.05);
-        [
-            ("plug merges per bio", per(self.plug, bios), 0.02, false),
-            (
-                "scheduler merges per bio",
-                per(self.scheduler, bios),
-                0.02,
-                false,
-            ),
-            ("zone merges per bio", per(self.zone, bios), 0.02, false),
-            ("requests per bio", per(self.requests, bios), 0.02, true),
-            (
+    fn quantities(&self) -> Vec<Quantity> {
+        let mut out = self.of_merging();
+        out.extend(self.of_issuing());
+        out
+    }
+
+    fn of_merging(&self) -> Vec<Quantity> {
+        let (bios, ordered) = (self.bios, self.forward + self.backward);
+        let newest_first = per(self.backward, ordered).filter(|_| ordered >= 30);
+        vec![
+            plain("plug merges per bio", per(self.plug, bios), 0.02),
+            plain("scheduler merges per bio", per(self.scheduler, bios), 0.02),
+            plain("zone merges per bio", per(self.zone, bios), 0.02),
+            share("requests per bio", per(self.requests, bios), 0.02),
+            share(
                 "mean bytes of an issue",
                 per(self.issue_bytes, self.issues),
                 0.02,
-                true,
             ),
-            (
-                "inserts per request",
-                per(self.inserts, self.requests),
-                0.1,
-                false,
-            ),
-            (
-                "issues per request",
-                per(self.done_issues, self.done),
-                0.05,
-                true,
-            ),
-            ("requeues per bio", per(self.requeues, bios), 0.05, false),
-            (
+            plain("inserts per request", per(self.inserts, self.requests), 0.1),
+            plain("issued newest first", newest_first, 0.05),
+        ]
+    }
+
+    fn of_issuing(&self) -> Vec<Quantity> {
+        let bios = self.bios;
+        // Two standard deviations of a count, but not below 10 %.
+        let sampled = (2.0 / (self.flushes.max(1) as f64).sqrt()).max(0.1);
+        // Below a tenth of a millisecond it is no wait.
+        let q2g = per(self.q2g, self.requests).map(|ns| ns + 100_000.0);
+        vec![
+            share("issues per request", per(self.done_issues, self.done), 0.05),
+            plain("requeues per bio", per(self.requeues, bios), 0.05),
+            share(
                 "issues per device flush",
                 per(self.flush_issues, self.flushes),
-                sampled(self.flushes).max(0.1),
-                true,
+                sampled,
             ),
-            (
+            share(
                 "flush steps per device flush",
                 per(self.steps, self.flushes),
-                sampled(self.flushes).max(0.1),
-                true,
+                sampled,
             ),
-            (
+            share(
                 "flush bios per bio",
                 per(self.flush_bios, bios.max(1)),
                 0.05,
-                true,
             ),
-            (
-                "issued newest first",
-                per(self.backward, ordered).filter(|_| ordered >= 30),
-                0.05,
-                false,
-            ),
-            ("mean D2C", per(self.d2c, self.done), 0.3, true),
-            // Below a tenth of a millisecond it is no wait.
-            (
-                "mean Q2G",
-                per(self.q2g, self.requests).map(|ns| ns + 100_000.0),
-                0.5,
-                true,
-            ),
-            ("mean Q2C", per(self.q2c, bios + self.flush_bios), 0.3, true),
+            share("mean D2C", per(self.d2c, self.done), 0.3),
+            share("mean Q2G", q2g, 0.5),
+            share("mean Q2C", per(self.q2c, bios + self.flush_bios), 0.3),
         ]
     }
 }

@@ -71,6 +71,22 @@ fn pairs() -> Vec<Pair> {
             both(&mut out, *a, *b, "--plug", PLUG);
         }
     }
+    flush_pairs(&mut out);
+    for size in ["qd1", "qd64", "rand-qd64", "qd64-4k"] {
+        let (a, b) = (format!("zoned-plug-{size}"), format!("zoned-pipe-{size}"));
+        both(&mut out, (&a, "plug"), (&b, "pipeline"), "--zoned", PLUG);
+    }
+    both(
+        &mut out,
+        ("zoned-plug-mqd-qd64", "plug"),
+        ("k61-zoned-lock-qd64", "lock"),
+        "--zoned",
+        PLUG,
+    );
+    out
+}
+
+fn flush_pairs(out: &mut Vec<Pair>) {
     let sets = [
         (
             "flush-head-plain",
@@ -123,20 +139,8 @@ fn pairs() -> Vec<Pair> {
         ),
     ];
     for (a, x, b, y, option) in sets {
-        both(&mut out, (a, x), (b, y), option, FLUSH);
+        both(out, (a, x), (b, y), option, FLUSH);
     }
-    for size in ["qd1", "qd64", "rand-qd64", "qd64-4k"] {
-        let (a, b) = (format!("zoned-plug-{size}"), format!("zoned-pipe-{size}"));
-        both(&mut out, (&a, "plug"), (&b, "pipeline"), "--zoned", PLUG);
-    }
-    both(
-        &mut out,
-        ("zoned-plug-mqd-qd64", "plug"),
-        ("k61-zoned-lock-qd64", "lock"),
-        "--zoned",
-        PLUG,
-    );
-    out
 }
 
 /// The numbers of the request-based device with the most bios.

@@ -96,6 +96,16 @@ fn named(policy: &Policy, base: &Base) -> Result<serde_json::Value> {
         .map_err(|e| Error::new(Kind::Io, format!("cannot serialise a policy: {e}")))
 }
 
+fn part(stats: StatsReport) -> RecordedPart {
+    RecordedPart {
+        key: predict::keys(&stats),
+        span_ns: stats.span_ns,
+        inputs: stats.inputs,
+        devices: stats.devices,
+        why: stats.why,
+    }
+}
+
 fn answer(o: &ReplayOpts, s: Source) -> Result<ReplayReport> {
     let mut start = s.policy.clone();
     start.zone_size = o.sweep.zone_size.or(start.zone_size);
@@ -103,13 +113,7 @@ fn answer(o: &ReplayOpts, s: Source) -> Result<ReplayReport> {
         Some(text) => sweep::told(text, &mut start)?,
         None => Vec::new(),
     };
-    let recorded = s.recorded.map(|r| RecordedPart {
-        key: predict::keys(&r.stats),
-        span_ns: r.stats.span_ns,
-        inputs: r.stats.inputs,
-        devices: r.stats.devices,
-        why: r.stats.why,
-    });
+    let recorded = s.recorded.map(|r| part(r.stats));
     let mut report = ReplayReport {
         schema: "blkan.replay/1",
         seed: o.seed,

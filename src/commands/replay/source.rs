@@ -148,22 +148,7 @@ fn traced(o: &ReplayOpts) -> Result<(Source, bool)> {
     warnings::warn(&f, &o.output);
     let damaged = f.damaged();
     let missing = missing(&f.tracker, &both.open, both.issued);
-    let device = made::device(&o.device)?;
-    let options = Options {
-        arrivals: match o.arrivals {
-            Arrivals::Closed => workload::Arrivals::Closed,
-            Arrivals::Open => workload::Arrivals::Open,
-        },
-        queues: f
-            .queue
-            .iter()
-            .filter_map(|q| Some((q.dev?, q.info.clone())))
-            .collect(),
-        names: f.names.clone(),
-        zone_size: o.sweep.zone_size,
-        dm_lines: o.sweep.dm_lines.map(|n| n as usize),
-        device,
-    };
+    let options = options(o, &f)?;
     let extras = Extras {
         inputs: f.reports.iter().map(input).collect(),
         capacity: f.capacity.clone(),
@@ -184,16 +169,11 @@ fn traced(o: &ReplayOpts) -> Result<(Source, bool)> {
     let stats = measures
         .collector
         .map(|c| c.finish(f.tracker, &f.meta, extras));
-    let recorded = match (recorded, missing > MISSING) {
-        (Err(why), _) => Err(format!(
+    let recorded = match recorded {
+        Err(why) => Err(format!(
             "{why}; `stats` and `explain` show what the trace tells"
         )),
-        (Ok(_), true) => Err(format!(
-            "{:.1} % of the issued requests have no completion: how long the device takes and what tasks waited for cannot be told; `explain --why small-io` still \
-             counts what each plug order would merge",
-            missing * 100.0
-        )),
-        (Ok(r), false) => Ok(r),
+        Ok(r) => usable(r, missing),
     };
     let (base, policy, models) = match recorded {
         Err(why) => (Err(why), Policy::default(), Vec::new()),
@@ -212,6 +192,36 @@ fn traced(o: &ReplayOpts) -> Result<(Source, bool)> {
         notes,
     };
     Ok((source, damaged))
+}
+
+/// The recording, unless too many of its completions are missing.
+fn usable(r: Recorded, missing: f64) -> std::result::Result<Recorded, String> {
+    match missing > MISSING {
+        true => Err(format!(
+            "{:.1} % of the issued requests have no completion: how long the device takes and what tasks waited for cannot be told; `explain --why small-io` still \
+             counts what each plug order would merge",
+            missing * 100.0
+        )),
+        false => Ok(r),
+    }
+}
+
+/// What is known beside the trace.
+fn options(o: &ReplayOpts, f: &session::Finished) -> Result<Options> {
+    let queues = f.queue.iter();
+    Ok(Options {
+        arrivals: match o.arrivals {
+            Arrivals::Closed => workload::Arrivals::Closed,
+            Arrivals::Open => workload::Arrivals::Open,
+        },
+        queues: queues
+            .filter_map(|q| Some((q.dev?, q.info.clone())))
+            .collect(),
+        names: f.names.clone(),
+        zone_size: o.sweep.zone_size,
+        dm_lines: o.sweep.dm_lines.map(|n| n as usize),
+        device: made::device(&o.device)?,
+    })
 }
 
 /// Above this share of lost completions nothing is predicted.

@@ -91,6 +91,13 @@ impl Switches {
             ))
             .hint("name fewer values, or several commands"));
         }
+        let mut rows = self.device(self.order(self.merging(base)));
+        rows.retain(|r| !r.label.is_empty());
+        Ok(rows)
+    }
+
+    /// What decides on merges.
+    fn merging(&self, base: &Policy) -> Vec<Row> {
         let start = Row {
             label: String::new(),
             policy: base.clone(),
@@ -119,6 +126,11 @@ impl Switches {
         rows = expand(rows, "max_sectors", &self.max_sectors_kb, kb, |p, v| {
             p.max_sectors_kb = Some(*v);
         });
+        rows
+    }
+
+    /// What decides on the order of requests.
+    fn order(&self, mut rows: Vec<Row>) -> Vec<Row> {
         rows = expand(
             rows,
             "sched",
@@ -165,6 +177,11 @@ impl Switches {
             |v| v.name().into(),
             |p, v| p.zoned = *v,
         );
+        rows
+    }
+
+    /// What the device and its files are.
+    fn device(&self, mut rows: Vec<Row>) -> Vec<Row> {
         rows = expand(
             rows,
             "block size",
@@ -180,8 +197,7 @@ impl Switches {
         rows = expand(rows, "IOPS cap", &self.iops_cap, u64::to_string, |p, v| {
             p.iops_cap = Some(*v);
         });
-        rows.retain(|r| !r.label.is_empty());
-        Ok(rows)
+        rows
     }
 
     fn combinations(&self) -> u128 {
