@@ -6,6 +6,7 @@
 
 pub mod report;
 
+mod bound;
 mod cells;
 mod estimate;
 mod flushes;
@@ -13,9 +14,11 @@ mod holes;
 mod mini;
 mod moved;
 mod pair;
+mod paired;
 mod recorder;
 mod rows;
 mod run;
+mod sample;
 mod spread;
 mod table;
 mod test;

@@ -7,7 +7,8 @@
 //! search goes on among the rest.
 
 use super::cells::{PARTS, Sum};
-use super::report::Moved;
+use super::paired::{Twins, twins};
+use super::report::{Moved, Paired};
 use super::run::{Kind, Population, RunDevice, THIRDS};
 use super::test::{LEVEL, Tested, log_test};
 use super::timeline::pieces;
@@ -84,17 +85,40 @@ struct Change<'a> {
     statistic: Statistic,
     sums: [Sum; 2],
     tested: Tested,
+    /// Pairs, if it was taken from pairs of the same requests.
+    pairs: Option<usize>,
     /// Likelihood against chance; comparable between candidates of other sureness.
     weight: f64,
 }
 
 /// The sub-populations of a pair of devices that moved, in the order of how surely they did. No two of them share
 /// requests and span.
-pub(super) fn moved(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>]) -> Vec<Moved> {
+///
+/// With it, how many requests of both sides are the same ones, if each side is a single run.
+pub(super) fn moved(
+    a: &[Option<&RunDevice>],
+    b: &[Option<&RunDevice>],
+) -> (Vec<Moved>, Option<Paired>) {
     let leaves = join(a, b);
-    let candidates = candidates(&leaves);
-    let all = total(&leaves);
-    let mut changes = changes(&leaves, &candidates);
+    let both = match (a, b) {
+        ([Some(a)], [Some(b)]) => {
+            let kinds: Vec<&Kind> = leaves.iter().map(|l| &l.kind).collect();
+            twins(a, b, &kinds)
+        }
+        _ => None,
+    };
+    let paired = both.as_ref().map(|t| Paired {
+        share: t.share,
+        used: t.enough(),
+    });
+    let both = both.filter(Twins::enough);
+    (search(&leaves, both.as_ref()), paired)
+}
+
+fn search(leaves: &[Leaf], both: Option<&Twins>) -> Vec<Moved> {
+    let candidates = candidates(leaves);
+    let all = total(leaves);
+    let mut changes = changes(leaves, &candidates, both);
     // Both statistics of one candidate are nearly one test. Candidates of a third of the trace are three of four: they
     // share half of the chance, so that they do not hide what moved all the time.
     let of = |third: bool| {
@@ -109,7 +133,7 @@ pub(super) fn moved(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>]) -> Vec<M
     let mut out = Vec::new();
     while out.len() < FOUND {
         let Some(found) = best(&changes) else { break };
-        let told = tell(found, &leaves, sure(found), all);
+        let told = tell(found, leaves, sure(found), all);
         let (part, taken) = (found.part, found.of.leaves.clone());
         let felt = told.share.is_none_or(|s| s.abs() >= FELT);
         if (told.ratio - 1.0).abs() >= CHANGE && felt {
@@ -121,12 +145,17 @@ pub(super) fn moved(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>]) -> Vec<M
 }
 
 /// Every candidate's changes.
-fn changes<'a>(leaves: &[Leaf], all: &'a [Candidate]) -> Vec<Change<'a>> {
+fn changes<'a>(
+    leaves: &[Leaf],
+    all: &'a [Candidate],
+    both: Option<&Twins>,
+) -> Vec<Change<'a>> {
     let mut out = Vec::new();
     for c in all {
         for part in 0..PARTS.len() {
             for statistic in [Statistic::Geometric, Statistic::Mean] {
-                out.extend(change(leaves, c, part, statistic));
+                let pairs = both.and_then(|t| twinned(leaves, c, part, statistic, t));
+                out.extend(pairs.or_else(|| change(leaves, c, part, statistic)));
             }
         }
     }
@@ -354,8 +383,36 @@ fn change<'a>(
         statistic,
         sums: [sa, sb],
         tested,
+        pairs: None,
         // The likelihood ratio of Student's t: grows with t, and for the same t with the degrees of freedom.
         weight: (df + 1.0) * (t * t / df).ln_1p(),
+    })
+}
+
+/// The change between pairs of the same requests.
+fn twinned<'a>(
+    leaves: &[Leaf],
+    c: &'a Candidate,
+    part: usize,
+    statistic: Statistic,
+    both: &Twins,
+) -> Option<Change<'a>> {
+    let t = both.change(&c.leaves, c.third, part, statistic == Statistic::Mean)?;
+    let all = |side: usize| {
+        let s = series(leaves, c, side, 0, part);
+        s.into_iter().fold(Sum::default(), Sum::plus)
+    };
+    let sums = [all(0), all(1)];
+    let var = t.var + 2.0 * FLOOR * FLOOR / t.n as f64;
+    let (tested, off) = log_test(t.log, var.sqrt(), t.df);
+    (sums[0].n > 0.0 && sums[1].n > 0.0).then(|| Change {
+        of: c,
+        part,
+        statistic,
+        sums,
+        tested,
+        pairs: Some(t.n),
+        weight: (t.df + 1.0) * (off * off / t.df).ln_1p(),
     })
 }
 
@@ -379,7 +436,10 @@ fn tell(c: &Change<'_>, leaves: &[Leaf], p: f64, all: [f64; 2]) -> Moved {
         Statistic::Geometric => (s.log / s.n).exp(),
         Statistic::Mean => s.sum / s.n,
     };
-    let (x, y) = (value(a), value(b));
+    let x = value(a);
+    // Of pairs the ratio is the pairs' own; not all requests need have been sampled.
+    let log = c.tested.difference.iter().sum::<f64>() / 2.0;
+    let y = c.pairs.map_or_else(|| value(b), |_| x * log.exp());
     let of: Vec<&Leaf> = c.of.leaves.iter().filter_map(|i| leaves.get(*i)).collect();
     let only = |f: &dyn Fn(&Leaf) -> String| -> Option<String> {
         let all: BTreeSet<String> = of.iter().map(|l| f(l)).collect();
@@ -401,12 +461,18 @@ fn tell(c: &Change<'_>, leaves: &[Leaf], p: f64, all: [f64; 2]) -> Moved {
     };
     let kind = c.statistic.word();
     let text = format!(
-        "{}: {kind} {span} {} → {}, ×{ratio:.2} ({} and {} of them)",
+        "{}: {kind} {span} {} → {}, ×{ratio:.2} ({})",
         words.name(),
         human_ns(x),
         human_ns(y),
-        human_count(a.n as u64),
-        human_count(b.n as u64),
+        match c.pairs {
+            Some(n) => format!("the same {} requests", human_count(n as u64)),
+            None => format!(
+                "{} and {} of them",
+                human_count(a.n as u64),
+                human_count(b.n as u64)
+            ),
+        },
     );
     // At A's number of requests: more of them is no slower one.
     let gained = (b.sum / b.n - a.sum / a.n) * b.n;
@@ -425,6 +491,7 @@ fn tell(c: &Change<'_>, leaves: &[Leaf], p: f64, all: [f64; 2]) -> Moved {
         ratio_interval: c.tested.ratio.unwrap_or([ratio, ratio]),
         a_n: a.n as u64,
         b_n: b.n as u64,
+        pairs: c.pairs,
         p: p.min(1.0),
         share,
     }

@@ -1,16 +1,19 @@
 //! One run, reduced to numbers with their spreads: its blocks are gone by then.
 
+use super::bound;
 use super::cells::{Block, DeviceCell, PARTS, Sum};
 use super::estimate::{Estimator, Per, Sure};
 use super::flushes::Flushes;
 use super::holes::Holes;
 use super::recorder::{Dev, Leaf, Recorder};
+use super::sample::Sample;
 use super::table::in_path;
 use super::timeline::PIECES;
 use crate::event::{CommId, DevId, Op, Rwbs, TraceMeta};
 use crate::lifecycle::TrackerReport;
 use crate::metrics::Extras;
-use crate::metrics::report::{Device, StatsReport};
+use crate::metrics::quality::{self, Verdict};
+use crate::metrics::report::{Device, Input, StatsReport};
 use crate::stats::Resample;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,12 +94,66 @@ pub(super) struct RunDevice {
     pub ops: BTreeMap<&'static str, u64>,
     pub bios: Option<u64>,
     pub bytes: Option<f64>,
+    /// Events.
+    pub size: u64,
+    /// One of the smaller of too many devices: nothing is kept of it but its name.
+    pub small: bool,
+    /// Names of smaller groups of which nothing else is kept.
+    pub rest: BTreeSet<String>,
+    /// Requests that another trace of the same workload samples too; their places in `populations` by their leaf.
+    pub sample: Sample,
+    pub kind_of: Vec<Option<usize>>,
+    /// When the trace begins, and how long it is, ns.
+    pub from: i64,
+    pub span: i64,
+}
+
+impl RunDevice {
+    /// How many groups it has.
+    pub fn groups(&self) -> usize {
+        let size = |q: &&Quantity| {
+            let p: Vec<&str> = q.path.split('/').collect();
+            matches!(p.as_slice(), ["groups", _, "requests"])
+        };
+        self.rest.len() + self.quantities.iter().filter(size).count()
+    }
+
+    /// A device of which nothing is known but what it is.
+    pub fn named(dev: DevId, name: Option<String>, kind: &'static str) -> RunDevice {
+        RunDevice {
+            dev,
+            name,
+            kind,
+            quantities: Vec::new(),
+            populations: Vec::new(),
+            blocks: 0,
+            tasks: BTreeMap::new(),
+            ops: BTreeMap::new(),
+            bios: None,
+            bytes: None,
+            size: 0,
+            small: false,
+            rest: BTreeSet::new(),
+            sample: Sample::default(),
+            kind_of: Vec::new(),
+            from: 0,
+            span: 0,
+        }
+    }
 }
 
 /// One trace.
 pub struct Run {
-    /// What `stats` says of it.
-    pub report: StatsReport,
+    /// Its inputs, as `stats` lists them.
+    pub inputs: Vec<Input>,
+    /// Length of the trace, ns; `None` where the source tells no times.
+    pub span_ns: Option<u64>,
+    /// Whether it can be trusted.
+    pub(super) quality: Verdict,
+    /// Whether its groups are named by rwbs alone.
+    pub(super) letters: bool,
+    /// Whether the filters let anything pass, of what there was. `None`: there was no filter, or nothing.
+    pub nothing: Option<String>,
     pub(super) devices: Vec<RunDevice>,
     /// Length of a stretch of time, ns, and how many independent ones there are.
     pub(super) stretch_ns: i64,
@@ -128,18 +185,31 @@ impl Recorder {
             collector,
             keys,
             blocks,
-            devs,
+            mut devs,
             flushes,
+            filtered,
             ..
         } = self;
         let report = collector.finish(tracker, meta, extras);
         let lone = report.devices.len() == 1;
         let nameless = devs.iter().position(|d| d.dev == DevId::NONE);
-        let mut devices = Vec::new();
         let stages = report.devices.iter().flat_map(|d| d.events.keys());
         let stages: BTreeSet<&str> = stages.map(|s| s.as_ref()).collect();
+        let kept = bound::devices(&report.devices);
+        let room = bound::groups_of_each(kept.iter().filter_map(|i| report.devices.get(*i)));
+        let mut devices = Vec::new();
         for (at, device) in report.devices.iter().enumerate() {
+            if !kept.contains(&at) {
+                devices.push(RunDevice {
+                    size: bound::size(device),
+                    small: true,
+                    ..RunDevice::named(device.dev, device.name.clone(), device.kind)
+                });
+                continue;
+            }
             let place = devs.iter().position(|d| d.dev == device.dev);
+            let sample = place.and_then(|i| devs.get_mut(i));
+            let sample = sample.map(|d| std::mem::take(&mut d.sample));
             let of = place.and_then(|i| devs.get(i));
             let label = |k| {
                 let by = keys.render(k, device.dev, &meta.comms);
@@ -162,13 +232,21 @@ impl Recorder {
                 let off = flushes.get(&device.dev).and_then(Flushes::off);
                 e.holes = Holes::of(&blocks, i, device, &e.groups, off, &stages);
             }
-            devices.push(run_device(device, at, &report, of, &e, meta));
+            let mut d = run_device(device, at, room, &report, of, &e, meta);
+            d.sample = sample.unwrap_or_default().close();
+            (d.from, d.span) = (blocks.start_ns(), blocks.span_ns());
+            devices.push(d);
         }
+        let mut groups = report.devices.iter().flat_map(|d| &d.groups);
         Run {
             devices,
             stretch_ns: blocks.span_ns() / draw.pieces as i64,
             pieces: draw.pieces as f64,
-            report,
+            span_ns: report.span_ns,
+            quality: quality::of_stats(&report, filtered).verdict,
+            letters: groups.all(|g| g.by.keys().eq(["rwbs"])),
+            nothing: None,
+            inputs: report.inputs,
         }
     }
 }
@@ -176,6 +254,7 @@ impl Recorder {
 fn run_device(
     d: &Device,
     at: usize,
+    room: usize,
     report: &StatsReport,
     of: Option<&Dev>,
     e: &Estimator<'_>,
@@ -204,21 +283,25 @@ fn run_device(
         report,
         seconds: report.span_ns.map_or(0.0, |n| n as f64 / 1e9),
         bios: bios.filter(|b| *b > 0),
+        kept: bound::groups(d, room),
+        rest: BTreeSet::new(),
         out: Vec::new(),
     };
     walk.workload(bios, bytes);
     walk.device(d, at);
+    let (populations, kind_of) = populations(of, e, &name);
     RunDevice {
-        dev: d.dev,
-        name: d.name.clone(),
-        kind: d.kind,
         quantities: walk.out,
-        populations: populations(of, e, &name),
+        rest: walk.rest,
+        populations,
+        kind_of,
+        size: bound::size(d),
         blocks: e.blocks.blocks().len(),
         tasks,
         ops,
         bios,
         bytes,
+        ..RunDevice::named(d.dev, d.name.clone(), d.kind)
     }
 }
 
@@ -228,6 +311,9 @@ struct Walk<'a> {
     report: &'a StatsReport,
     seconds: f64,
     bios: Option<u64>,
+    /// Places of the groups that are kept, names of the others.
+    kept: BTreeSet<usize>,
+    rest: BTreeSet<String>,
     out: Vec<Quantity>,
 }
 
@@ -314,7 +400,11 @@ impl Walk<'_> {
                         let by = g.get("by").and_then(Value::as_object);
                         let values = by.into_iter().flatten().filter_map(|(_, v)| v.as_str());
                         let label = in_path(&values.collect::<Vec<_>>().join(","));
-                        self.value(&format!("{name}/{label}"), &format!("{pointer}/{i}"), g);
+                        if self.kept.contains(&i) {
+                            self.value(&format!("{name}/{label}"), &format!("{pointer}/{i}"), g);
+                        } else {
+                            self.rest.insert(label);
+                        }
                     }
                 }
                 v => self.value(name, &pointer, v),
@@ -375,10 +465,11 @@ fn populations(
     of: Option<&Dev>,
     e: &Estimator<'_>,
     name: &dyn Fn(CommId) -> String,
-) -> Vec<Population> {
+) -> (Vec<Population>, Vec<Option<usize>>) {
     let mut out: Vec<Population> = Vec::new();
+    let mut kind_of = vec![None; of.map_or(0, |d| d.leaves.len())];
     if e.holes.chosen.is_some() {
-        return out;
+        return (out, kind_of);
     }
     let mut all: BTreeMap<Kind, (Vec<usize>, (u64, u64))> = BTreeMap::new();
     for (i, l) in of.map(|d| &d.leaves).into_iter().flatten().enumerate() {
@@ -402,6 +493,11 @@ fn populations(
         entry.1 = (entry.1.0.min(bytes.0), entry.1.1.max(bytes.1));
     }
     for (kind, (leaves, bytes)) in all {
+        for l in &leaves {
+            if let Some(k) = kind_of.get_mut(*l) {
+                *k = Some(out.len());
+            }
+        }
         let of_cell = |c: &DeviceCell| -> [Sum; PARTS.len()] {
             let of: Vec<_> = leaves.iter().filter_map(|l| c.leaves.get(*l)).collect();
             let sum = |p: usize| of.iter().fold(Sum::default(), |a, l| a.plus(l.0[p]));
@@ -415,5 +511,5 @@ fn populations(
             blocks: blocks.map(of_block).collect(),
         });
     }
-    out
+    (out, kind_of)
 }
