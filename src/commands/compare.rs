@@ -1,7 +1,7 @@
 //! `blkan compare`.
 
 use super::filter::{Census, Picker};
-use super::output::{Output, colored};
+use super::output::{Output, colored, complain};
 use super::session::{self, Consumer};
 use super::stats::input;
 use super::{CompareOpts, Done, InputOpts, Rows, warnings};
@@ -122,7 +122,9 @@ fn once(runs: Vec<PathBuf>, quiet: bool) -> Vec<PathBuf> {
             out.push(p);
         } else if !quiet {
             let name = p.display();
-            eprintln!("warning: {name} is named twice as a run of one side: it counts once");
+            complain(&format!(
+                "warning: {name} is named twice as a run of one side: it counts once"
+            ));
         }
     }
     out

@@ -144,6 +144,13 @@ fn search(leaves: &[Leaf], both: Option<&Twins>) -> Vec<Moved> {
     out
 }
 
+impl Change<'_> {
+    /// ln of the factor.
+    fn log(&self) -> f64 {
+        self.tested.difference.iter().sum::<f64>() / 2.0
+    }
+}
+
 /// Every candidate's changes.
 fn changes<'a>(
     leaves: &[Leaf],
@@ -162,7 +169,17 @@ fn changes<'a>(
     out
 }
 
-/// The most telling change; if a narrower sub-population makes up nearly all of it, that one.
+/// What a change comes to over all its requests: of typical times ln of the factor times their number, of means ns.
+fn gain(c: &Change<'_>) -> f64 {
+    let n = c.pairs.map_or(c.sums[1].n, |n| n as f64);
+    match c.statistic {
+        Statistic::Geometric => c.log() * n,
+        Statistic::Mean => c.sums[0].sum / c.sums[0].n * c.log().exp_m1() * n,
+    }
+}
+
+/// The most telling change; if a narrower sub-population makes up nearly all of it, that one; if it holds as much of the
+/// whole trace, that of the whole.
 fn best<'b, 'a>(changes: &'b [Change<'a>]) -> Option<&'b Change<'a>> {
     let mut best: Option<&Change<'a>> = None;
     for c in changes {
@@ -171,12 +188,15 @@ fn best<'b, 'a>(changes: &'b [Change<'a>]) -> Option<&'b Change<'a>> {
         }
     }
     let b = best?;
-    // What the change comes to over all requests: ln of the factor times their number.
-    let gain = |c: &Change<'a>| c.tested.difference.iter().sum::<f64>() / 2.0 * c.sums[1].n;
+    let alike = |c: &Change<'a>| c.part == b.part && c.statistic == b.statistic;
+    let whole = |c: &&Change<'a>| {
+        let as_much = c.log() / b.log() >= MOST;
+        alike(c) && c.of.third.is_none() && c.of.leaves == b.of.leaves && as_much
+    };
+    let b = changes.iter().find(whole).unwrap_or(b);
     let close = |c: &&Change<'a>| {
-        let same = c.part == b.part && c.statistic == b.statistic && c.of.third == b.of.third;
         let within = c.of.leaves.iter().all(|l| b.of.leaves.contains(l));
-        same && within && gain(c) / gain(b) >= MOST
+        alike(c) && c.of.third == b.of.third && within && gain(c) / gain(b) >= MOST
     };
     changes
         .iter()
@@ -438,8 +458,7 @@ fn tell(c: &Change<'_>, leaves: &[Leaf], p: f64, all: [f64; 2]) -> Moved {
     };
     let x = value(a);
     // Of pairs the ratio is the pairs' own; not all requests need have been sampled.
-    let log = c.tested.difference.iter().sum::<f64>() / 2.0;
-    let y = c.pairs.map_or_else(|| value(b), |_| x * log.exp());
+    let y = c.pairs.map_or_else(|| value(b), |_| x * c.log().exp());
     let of: Vec<&Leaf> = c.of.leaves.iter().filter_map(|i| leaves.get(*i)).collect();
     let only = |f: &dyn Fn(&Leaf) -> String| -> Option<String> {
         let all: BTreeSet<String> = of.iter().map(|l| f(l)).collect();
