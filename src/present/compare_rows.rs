@@ -70,7 +70,7 @@ fn pair(d: &Pair, out: &mut String) {
                 c.a,
                 c.b,
                 c.change + &per,
-                c.interval,
+                c.interval.replace(" to ×", "–"),
                 c.real.to_string(),
             ]);
         }

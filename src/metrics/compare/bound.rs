@@ -53,7 +53,10 @@ pub(super) fn devices(all: &[Device]) -> BTreeSet<usize> {
 
 /// How many groups are kept of each of these devices.
 pub(super) fn groups_of_each<'a>(kept: impl Iterator<Item = &'a Device>) -> usize {
-    quota(&kept.map(|d| d.groups.len()).collect::<Vec<_>>(), KEPT_GROUPS)
+    quota(
+        &kept.map(|d| d.groups.len()).collect::<Vec<_>>(),
+        KEPT_GROUPS,
+    )
 }
 
 /// The groups of a device that are kept.

@@ -152,11 +152,7 @@ impl Change<'_> {
 }
 
 /// Every candidate's changes.
-fn changes<'a>(
-    leaves: &[Leaf],
-    all: &'a [Candidate],
-    both: Option<&Twins>,
-) -> Vec<Change<'a>> {
+fn changes<'a>(leaves: &[Leaf], all: &'a [Candidate], both: Option<&Twins>) -> Vec<Change<'a>> {
     let mut out = Vec::new();
     for c in all {
         for part in 0..PARTS.len() {

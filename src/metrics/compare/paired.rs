@@ -147,10 +147,13 @@ fn error(off: &[f64]) -> (f64, f64) {
         let k = k as f64;
         (squares / (n as f64).powi(2) * k / (k - 1.0), k - 1.0)
     };
-    STRETCHES
-        .map(of)
-        .into_iter()
-        .fold((0.0, 1.0), |best, e| if e.0 > best.0 || best.0 == 0.0 && best.1 < e.1 { e } else { best })
+    STRETCHES.map(of).into_iter().fold((0.0, 1.0), |best, e| {
+        if e.0 > best.0 || best.0 == 0.0 && best.1 < e.1 {
+            e
+        } else {
+            best
+        }
+    })
 }
 
 #[cfg(test)]
@@ -169,7 +172,9 @@ mod tests {
         // The greater of two estimates is a little above the truth, 1/12/400.
         let want = 1.0 / 12.0 / 400.0;
         assert!(sum > want * 0.7 && sum < want * 2.0, "{sum} {want}");
-        let slow: Vec<f64> = (0..400).map(|i| if i / 50 % 2 == 0 { 0.5 } else { -0.5 }).collect();
+        let slow: Vec<f64> = (0..400)
+            .map(|i| if i / 50 % 2 == 0 { 0.5 } else { -0.5 })
+            .collect();
         assert!(error(&slow).0 > 10.0 * 0.25 / 400.0);
     }
 }

@@ -109,7 +109,11 @@ fn missing(runs: &[Option<&RunDevice>], path: &str) -> String {
 }
 
 /// The groups that are shown, if not all: the `room` largest of both sides; and how many are not.
-fn shown(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>], room: usize) -> (Option<BTreeSet<String>>, usize) {
+fn shown(
+    a: &[Option<&RunDevice>],
+    b: &[Option<&RunDevice>],
+    room: usize,
+) -> (Option<BTreeSet<String>>, usize) {
     let mut sizes: BTreeMap<&str, u64> = BTreeMap::new();
     let all = || a.iter().chain(b).flatten();
     for q in all().flat_map(|d| &d.quantities) {
@@ -164,8 +168,10 @@ fn row(
     (b, ib): (&[Option<&RunDevice>], &Index<'_>),
 ) -> Row {
     let find = |runs: &[Option<&RunDevice>], maps: &Index<'_>| -> Side {
-        let of: Vec<Option<&Quantity>> =
-            maps.iter().map(|m| m.get(q.path.as_str()).copied()).collect();
+        let of: Vec<Option<&Quantity>> = maps
+            .iter()
+            .map(|m| m.get(q.path.as_str()).copied())
+            .collect();
         side(&of, || missing(runs, &q.path))
     };
     let made = one(q, find(a, ia), find(b, ib));

@@ -186,7 +186,15 @@ mod tests {
 
     #[test]
     fn one_busy_range_is_paired_by_place_and_does_not_fill_the_sample() {
-        let busy = || (0..200_000u64).map(|i| if i % 4 == 0 { (8 + i, 1.0) } else { (0, i as f32) });
+        let busy = || {
+            (0..200_000u64).map(|i| {
+                if i % 4 == 0 {
+                    (8 + i, 1.0)
+                } else {
+                    (0, i as f32)
+                }
+            })
+        };
         let (a, b) = (sample(busy()), sample(busy()));
         let j = join(&a, &b);
         assert!(j.only_a.is_empty() && j.only_b.is_empty());

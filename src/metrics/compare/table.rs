@@ -120,7 +120,10 @@ pub(super) fn table(rows: &[Row], bio_based: bool, letters: bool) -> Vec<Line> {
     let tested: Vec<usize> = (0..out.len())
         .filter(|i| rows[out[*i].row].p.is_some())
         .collect();
-    let ps: Vec<f64> = tested.iter().filter_map(|i| rows[out[*i].row].p_most).collect();
+    let ps: Vec<f64> = tested
+        .iter()
+        .filter_map(|i| rows[out[*i].row].p_most)
+        .collect();
     for (i, found) in tested.into_iter().zip(discoveries(&ps, LEVEL)) {
         out[i].confirmed = found;
     }

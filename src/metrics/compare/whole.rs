@@ -3,7 +3,7 @@
 use super::bound;
 use super::moved;
 use super::pair::{Match, pairs};
-use super::report::{CompareReport, Method, Pair, Reason, SideReport, Smaller};
+use super::report::{CompareReport, Method, Mismatch, Pair, Reason, Row, SideReport, Smaller};
 use super::rows::rows;
 use super::run::{Run, RunDevice};
 use super::table;
@@ -118,10 +118,7 @@ fn through(runs: &[Run], at: Option<usize>) -> Vec<Option<&RunDevice>> {
 }
 
 fn mean_span(runs: &[Run]) -> Option<f64> {
-    let all: Option<Vec<f64>> = runs
-        .iter()
-        .map(|r| r.span_ns.map(|s| s as f64))
-        .collect();
+    let all: Option<Vec<f64>> = runs.iter().map(|r| r.span_ns.map(|s| s as f64)).collect();
     all.map(|s| s.iter().sum::<f64>() / s.len().max(1) as f64)
 }
 
@@ -160,13 +157,37 @@ fn pair(a: &[Run], b: &[Run], m: Match, room: usize) -> Pair {
         }
     }
     let spans = mean_span(a).zip(mean_span(b));
-    out.mismatch = workload::mismatch(&da, &db, spans);
+    let none = [("A", a), ("B", b)].map(|(name, runs)| {
+        let nothing = runs.iter().any(|r| r.nothing.is_some());
+        nothing.then(|| format!("{name} has nothing that the filters let pass"))
+    });
+    out.mismatch = match none.iter().flatten().next() {
+        None => workload::mismatch(&da, &db, spans),
+        Some(text) => vec![Mismatch {
+            what: "bios",
+            text: text.clone(),
+        }],
+    };
     (out.quantities, out.smaller_groups) = rows(&da, &db, room);
+    for (fields, why) in [["a", "a_per"], ["b", "b_per"]].iter().zip(&none) {
+        if let Some(why) = why {
+            told_of(&mut out.quantities, fields, &why.as_str().into());
+        }
+    }
     let letters = a.iter().chain(b).all(|r| r.letters);
     out.table = table::table(&out.quantities, kind == "bio", letters);
     (out.moved, out.paired) = moved::moved(&da, &db);
     out.verdict = verdict::verdict(&out, letters);
     out
+}
+
+/// Numbers that are not there because of the filters, not because of the trace.
+fn told_of(rows: &mut [Row], fields: &[&str], why: &Reason) {
+    for (field, text) in rows.iter_mut().flat_map(|r| &mut r.why) {
+        if fields.contains(field) {
+            *text = why.clone();
+        }
+    }
 }
 
 /// Why inputs leave something untold.
@@ -183,10 +204,7 @@ fn of_inputs(name: &str, runs: &[Run], why: &mut BTreeMap<String, Reason>) {
             .filter(|x| x.1.lost_events.is_none())
         {
             let text = "this recorder does not say how many events it lost";
-            why.insert(
-                format!("/{name}/runs/{i}/{n}/lost_events"),
-                text.into(),
-            );
+            why.insert(format!("/{name}/runs/{i}/{n}/lost_events"), text.into());
         }
     }
 }
