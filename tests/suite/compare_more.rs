@@ -299,3 +299,23 @@ fn bars_in_names_do_not_end_a_cell_and_mails_are_narrow() {
     let v = json(&["compare", &a], Path::new(&fixture("plug2k-tail")));
     assert!(flagged(&v).0 > 10);
 }
+
+#[test]
+fn repeated_runs_are_compared_over_runs() {
+    let (a, b) = (fixture("plug2k-first"), fixture("plug2k-tail"));
+    let copy = |path: &str, name: &str| {
+        let to = place("compare-runs").join(name);
+        fs::copy(root().join(path), &to).expect("a copy");
+        to.to_string_lossy().into_owned()
+    };
+    let (a2, b2) = (copy(&a, "a.gz"), copy(&b, "b.gz"));
+    let v = compared(&format!("{a},{a2}"), &format!("{b},{b2}"), &[]);
+    assert_eq!(v["method"]["over"], "runs");
+    let size = rows(&v)
+        .find(|r| r["quantity"] == "groups/WS/issue_bytes/mean")
+        .expect("a row");
+    // Equal runs have no scatter: any difference is sure.
+    assert_eq!(size["differs"], true);
+    let v = compared(&format!("{a},{b}"), &format!("{b},{a}"), &[]);
+    assert_eq!(flagged(&v).1, 0);
+}

@@ -8,12 +8,13 @@
 
 use super::cells::{PARTS, Sum};
 use super::paired::{Twins, twins};
+use super::populations::{Kind, Population};
 use super::report::{Moved, Paired};
-use super::run::{Kind, Population, RunDevice, THIRDS};
+use super::run::{RunDevice, THIRDS};
 use super::test::{LEVEL, Tested, log_test};
 use super::timeline::pieces;
+use super::words::tell;
 use crate::stats::welch;
-use crate::units::{human_bytes, human_count, human_ns};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Requests that each side must have: the smallest sub-population worth a name.
@@ -35,34 +36,34 @@ const FOUND: usize = 4;
 const FELT: f64 = 0.002;
 
 /// Blocks of one sub-population: one list a run.
-type Blocks = Vec<Vec<[Sum; PARTS.len()]>>;
+pub(super) type Blocks = Vec<Vec<[Sum; PARTS.len()]>>;
 
 /// A sub-population known of both sides.
-struct Leaf {
-    kind: Kind,
-    bytes: (u64, u64),
-    sides: [Blocks; 2],
+pub(super) struct Leaf {
+    pub kind: Kind,
+    pub bytes: (u64, u64),
+    pub sides: [Blocks; 2],
 }
 
 /// Each part named or left open, and the leaves it takes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate {
-    rwbs: Option<String>,
-    class: Option<u64>,
-    task: Option<String>,
-    third: Option<usize>,
-    leaves: Vec<usize>,
+pub(super) struct Candidate {
+    pub rwbs: Option<String>,
+    pub class: Option<u64>,
+    pub task: Option<String>,
+    pub third: Option<usize>,
+    pub leaves: Vec<usize>,
 }
 
 /// What is compared of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Statistic {
+pub(super) enum Statistic {
     Geometric,
     Mean,
 }
 
 impl Statistic {
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Statistic::Geometric => "geometric mean",
             Statistic::Mean => "mean",
@@ -70,7 +71,7 @@ impl Statistic {
     }
 
     /// In sentences.
-    fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Statistic::Geometric => "typical",
             Statistic::Mean => "mean",
@@ -79,16 +80,16 @@ impl Statistic {
 }
 
 /// A candidate's change.
-struct Change<'a> {
-    of: &'a Candidate,
-    part: usize,
-    statistic: Statistic,
-    sums: [Sum; 2],
-    tested: Tested,
+pub(super) struct Change<'a> {
+    pub of: &'a Candidate,
+    pub part: usize,
+    pub statistic: Statistic,
+    pub sums: [Sum; 2],
+    pub tested: Tested,
     /// Pairs, if it was taken from pairs of the same requests.
-    pairs: Option<usize>,
+    pub pairs: Option<usize>,
     /// Likelihood against chance; comparable between candidates of other sureness.
-    weight: f64,
+    pub weight: f64,
 }
 
 /// The sub-populations of a pair of devices that moved, in the order of how surely they did. No two of them share
@@ -135,7 +136,8 @@ fn search(leaves: &[Leaf], both: Option<&Twins>) -> Vec<Moved> {
         let Some(found) = best(&changes) else { break };
         let told = tell(found, leaves, sure(found), all);
         let (part, taken) = (found.part, found.of.leaves.clone());
-        let felt = told.share.is_none_or(|s| s.abs() >= FELT);
+        // Pairs are sure of changes that are little of the whole, too.
+        let felt = told.pairs.is_some() || told.share.is_none_or(|s| s.abs() >= FELT);
         if (told.ratio - 1.0).abs() >= CHANGE && felt {
             out.push(told);
         }
@@ -146,7 +148,7 @@ fn search(leaves: &[Leaf], both: Option<&Twins>) -> Vec<Moved> {
 
 impl Change<'_> {
     /// ln of the factor.
-    fn log(&self) -> f64 {
+    pub fn log(&self) -> f64 {
         self.tested.difference.iter().sum::<f64>() / 2.0
     }
 }
@@ -443,103 +445,4 @@ fn total(leaves: &[Leaf]) -> [f64; 2] {
         blocks.flatten().fold(0.0, |t, s| t + s.sum)
     };
     [side(0), side(1)]
-}
-
-/// The change in words and numbers.
-fn tell(c: &Change<'_>, leaves: &[Leaf], p: f64, all: [f64; 2]) -> Moved {
-    let [a, b] = c.sums;
-    let value = |s: Sum| match c.statistic {
-        Statistic::Geometric => (s.log / s.n).exp(),
-        Statistic::Mean => s.sum / s.n,
-    };
-    let x = value(a);
-    // Of pairs the ratio is the pairs' own; not all requests need have been sampled.
-    let y = c.pairs.map_or_else(|| value(b), |_| x * c.log().exp());
-    let of: Vec<&Leaf> = c.of.leaves.iter().filter_map(|i| leaves.get(*i)).collect();
-    let only = |f: &dyn Fn(&Leaf) -> String| -> Option<String> {
-        let all: BTreeSet<String> = of.iter().map(|l| f(l)).collect();
-        let first = all.iter().next().cloned();
-        first.filter(|_| all.len() == 1)
-    };
-    let rwbs = only(&|l| l.kind.rwbs.clone());
-    let comm = only(&|l| l.kind.task.clone());
-    let lo = of.iter().map(|l| l.bytes.0).min().unwrap_or(0);
-    let hi = of.iter().map(|l| l.bytes.1).max().unwrap_or(0);
-    let sized = c.of.class.is_some() || lo == hi;
-    let span = PARTS.get(c.part).copied().unwrap_or_default();
-    let ratio = y / x;
-    let words = Words {
-        rwbs: rwbs.as_deref(),
-        bytes: (sized && hi > 0).then_some((lo, hi)),
-        comm: comm.as_deref(),
-        third: c.of.third,
-    };
-    let kind = c.statistic.word();
-    let text = format!(
-        "{}: {kind} {span} {} → {}, ×{ratio:.2} ({})",
-        words.name(),
-        human_ns(x),
-        human_ns(y),
-        match c.pairs {
-            Some(n) => format!("the same {} requests", human_count(n as u64)),
-            None => format!(
-                "{} and {} of them",
-                human_count(a.n as u64),
-                human_count(b.n as u64)
-            ),
-        },
-    );
-    // At A's number of requests: more of them is no slower one.
-    let gained = (b.sum / b.n - a.sum / a.n) * b.n;
-    let share = (all[1] > 0.0).then(|| gained / all[1]);
-    Moved {
-        text,
-        rwbs,
-        bytes: (sized && hi > 0).then_some([lo, hi]),
-        comm,
-        third: c.of.third.map(|t| t + 1),
-        span,
-        statistic: c.statistic.name(),
-        a_ns: x,
-        b_ns: y,
-        ratio,
-        ratio_interval: c.tested.ratio.unwrap_or([ratio, ratio]),
-        a_n: a.n as u64,
-        b_n: b.n as u64,
-        pairs: c.pairs,
-        p: p.min(1.0),
-        share,
-    }
-}
-
-/// What a sub-population is called.
-struct Words<'a> {
-    rwbs: Option<&'a str>,
-    bytes: Option<(u64, u64)>,
-    comm: Option<&'a str>,
-    third: Option<usize>,
-}
-
-impl Words<'_> {
-    /// `WS requests of 4.00 KiB by fio in the first third`.
-    fn name(&self) -> String {
-        let mut text = match self.rwbs {
-            Some(r) => format!("{r} requests"),
-            None => "requests".to_string(),
-        };
-        let size = |b: u64| human_bytes(b as f64);
-        match self.bytes {
-            Some((lo, hi)) if lo == hi => text.push_str(&format!(" of {}", size(lo))),
-            Some((lo, hi)) => text.push_str(&format!(" of {} to {}", size(lo), size(hi))),
-            None => {}
-        }
-        if let Some(t) = self.comm {
-            text.push_str(&format!(" by {t}"));
-        }
-        if let Some(t) = self.third {
-            let third = ["first", "second", "last"][t.min(2)];
-            text.push_str(&format!(" in the {third} third"));
-        }
-        text
-    }
 }

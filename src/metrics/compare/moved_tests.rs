@@ -2,7 +2,8 @@
 
 use super::cells::{PARTS, Sum};
 use super::moved::moved;
-use super::run::{Kind, Population, RunDevice};
+use super::populations::{Kind, Population};
+use super::run::RunDevice;
 use crate::event::DevId;
 use crate::stats::Rng;
 

@@ -2,7 +2,8 @@
 //! requests differ from each other (bursts, phases, sizes of queues) cancels out.
 
 use super::cells::PARTS;
-use super::run::{Kind, RunDevice, THIRDS};
+use super::populations::Kind;
+use super::run::{RunDevice, THIRDS};
 use super::sample::{One, join};
 use std::collections::BTreeMap;
 

@@ -2,7 +2,8 @@
 
 use super::cells::{Block, Cut, D, G, Io, PARTS, REQUEST_PARTS, Which};
 use super::flushes::Flushes;
-use super::sample::{Sample, range};
+use super::followed::{Dev, Leaf, LeafKey};
+use super::sample::range;
 use super::timeline::Timeline;
 use crate::event::{Action, BlockEvent, CommId, DevId, NO_SECTOR, Op, Rwbs, TraceMeta};
 use crate::lifecycle::{
@@ -10,7 +11,7 @@ use crate::lifecycle::{
     Sink, Span, Stamp,
 };
 use crate::metrics::groups::{facts_of_bio, facts_of_event, facts_of_request};
-use crate::metrics::keys::{Facts, GroupKey, Keys, size_class};
+use crate::metrics::keys::{Facts, Keys, size_class};
 use crate::metrics::{Collector, CollectorOptions, Filter, Key, Matcher};
 use crate::units::Nanos;
 use rustc_hash::FxHashMap;
@@ -26,39 +27,6 @@ const MAX_LEAVES: usize = 96;
 const MAX_DEVICES: usize = 16;
 /// Tasks whose bios are counted.
 const MAX_TASKS: usize = 4096;
-
-/// A sub-population before its task has a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct LeafKey {
-    pub rwbs: Rwbs,
-    pub class: u64,
-    pub comm: CommId,
-    /// Paired by order, not by sector.
-    pub ordered: bool,
-}
-
-/// What is known of a sub-population beside its sums.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Leaf {
-    /// None: all that found no room.
-    pub key: Option<LeafKey>,
-    pub bytes: (u64, u64),
-}
-
-/// One device.
-pub(super) struct Dev {
-    pub dev: DevId,
-    pub groups: Vec<GroupKey>,
-    group_index: FxHashMap<GroupKey, Option<usize>>,
-    pub leaves: Vec<Leaf>,
-    leaf_index: FxHashMap<LeafKey, usize>,
-    /// Bios by task.
-    pub tasks: FxHashMap<CommId, u64>,
-    /// Requests that another trace of the same workload samples too.
-    pub sample: Sample,
-    last_q: Stamp,
-    depth: (u32, Stamp),
-}
 
 /// See the module.
 pub struct Recorder {
@@ -133,17 +101,7 @@ impl Recorder {
         let devs = &mut self.devs;
         *self.index.entry(dev).or_insert_with(|| {
             (devs.len() < MAX_DEVICES).then(|| {
-                devs.push(Dev {
-                    dev,
-                    groups: Vec::new(),
-                    group_index: FxHashMap::default(),
-                    leaves: Vec::new(),
-                    leaf_index: FxHashMap::default(),
-                    tasks: FxHashMap::default(),
-                    sample: Sample::default(),
-                    last_q: Stamp::NONE,
-                    depth: (0, Stamp::NONE),
-                });
+                devs.push(Dev::new(dev));
                 devs.len() - 1
             })
         })

@@ -1,0 +1,106 @@
+//! A sub-population that moved, in words and numbers.
+
+use super::cells::{PARTS, Sum};
+use super::moved::{Change, Leaf, Statistic};
+use super::report::Moved;
+use crate::units::{human_bytes, human_count, human_ns};
+use std::collections::BTreeSet;
+
+/// The change in words and numbers.
+pub(super) fn tell(c: &Change<'_>, leaves: &[Leaf], p: f64, all: [f64; 2]) -> Moved {
+    let [a, b] = c.sums;
+    let value = |s: Sum| match c.statistic {
+        Statistic::Geometric => (s.log / s.n).exp(),
+        Statistic::Mean => s.sum / s.n,
+    };
+    let x = value(a);
+    // Of pairs the ratio is the pairs' own; not all requests need have been sampled.
+    let y = c.pairs.map_or_else(|| value(b), |_| x * c.log().exp());
+    let of: Vec<&Leaf> = c.of.leaves.iter().filter_map(|i| leaves.get(*i)).collect();
+    let only = |f: &dyn Fn(&Leaf) -> String| -> Option<String> {
+        let all: BTreeSet<String> = of.iter().map(|l| f(l)).collect();
+        let first = all.iter().next().cloned();
+        first.filter(|_| all.len() == 1)
+    };
+    let rwbs = only(&|l| l.kind.rwbs.clone());
+    let comm = only(&|l| l.kind.task.clone());
+    let lo = of.iter().map(|l| l.bytes.0).min().unwrap_or(0);
+    let hi = of.iter().map(|l| l.bytes.1).max().unwrap_or(0);
+    let sized = c.of.class.is_some() || lo == hi;
+    let span = PARTS.get(c.part).copied().unwrap_or_default();
+    let ratio = y / x;
+    let words = Words {
+        rwbs: rwbs.as_deref(),
+        bytes: (sized && hi > 0).then_some((lo, hi)),
+        comm: comm.as_deref(),
+        third: c.of.third,
+    };
+    let kind = c.statistic.word();
+    let text = format!(
+        "{}: {kind} {span} {} → {}, ×{ratio:.2} ({})",
+        words.name(),
+        human_ns(x),
+        human_ns(y),
+        match c.pairs {
+            Some(n) => format!("the same {} requests", human_count(n as u64)),
+            None => format!(
+                "{} and {} of them",
+                human_count(a.n as u64),
+                human_count(b.n as u64)
+            ),
+        },
+    );
+    // At A's number of requests: more of them is no slower one.
+    let gained = (b.sum / b.n - a.sum / a.n) * b.n;
+    let share = (all[1] > 0.0).then(|| gained / all[1]);
+    Moved {
+        text,
+        rwbs,
+        bytes: (sized && hi > 0).then_some([lo, hi]),
+        comm,
+        third: c.of.third.map(|t| t + 1),
+        span,
+        statistic: c.statistic.name(),
+        a_ns: x,
+        b_ns: y,
+        ratio,
+        ratio_interval: c.tested.ratio.unwrap_or([ratio, ratio]),
+        a_n: a.n as u64,
+        b_n: b.n as u64,
+        pairs: c.pairs,
+        p: p.min(1.0),
+        share,
+    }
+}
+
+/// What a sub-population is called.
+struct Words<'a> {
+    rwbs: Option<&'a str>,
+    bytes: Option<(u64, u64)>,
+    comm: Option<&'a str>,
+    third: Option<usize>,
+}
+
+impl Words<'_> {
+    /// `WS requests of 4.00 KiB by fio in the first third`.
+    fn name(&self) -> String {
+        let mut text = match self.rwbs {
+            Some(r) => format!("{r} requests"),
+            None => "requests".to_string(),
+        };
+        let size = |b: u64| human_bytes(b as f64);
+        match self.bytes {
+            Some((lo, hi)) if lo == hi => text.push_str(&format!(" of {}", size(lo))),
+            Some((lo, hi)) => text.push_str(&format!(" of {} to {}", size(lo), size(hi))),
+            None => {}
+        }
+        if let Some(t) = self.comm {
+            text.push_str(&format!(" by {t}"));
+        }
+        if let Some(t) = self.third {
+            let third = ["first", "second", "last"][t.min(2)];
+            text.push_str(&format!(" in the {third} third"));
+        }
+        text
+    }
+}
