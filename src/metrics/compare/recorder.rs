@@ -5,7 +5,7 @@ use super::flushes::Flushes;
 use super::followed::{Dev, Leaf, LeafKey};
 use super::sample::range;
 use super::timeline::Timeline;
-use crate::event::{Action, BlockEvent, CommId, DevId, NO_SECTOR, Op, Rwbs, TraceMeta};
+use crate::event::{Action, BlockEvent, DevId, NO_SECTOR, Op, Rwbs, TraceMeta};
 use crate::lifecycle::{
     Bio, BioFate, FlushStep, Merge, MergeBy, MergeKind, Outcome, Pairing, Request, RequestKind,
     Sink, Span, Stamp,
