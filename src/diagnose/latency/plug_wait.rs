@@ -33,7 +33,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     // One plug of bios for several devices shows its P on one of them, and tracepoints name no device.
-    let all = || facts.latency.devices.iter().map(|d| &d.1);
+    let all = || facts.latency.devices.devices.iter().map(|d| &d.1);
     let plugs: u64 = all().map(|d| d.plugs).sum();
     let bios: u64 = all().map(|d| d.bios).sum();
     let each = ratio(bios, plugs);

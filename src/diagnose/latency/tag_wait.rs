@@ -41,6 +41,11 @@ pub(super) static RULE: Rule = Rule {
             value: 10.0,
             reason: "as before, for short traces",
         },
+        Threshold {
+            name: "excess",
+            value: 0.1,
+            reason: "of the limit, that the peak may lie above it: an end that another CPU records late leaves one request too many for a moment",
+        },
     ],
     ends: true,
     judge,
@@ -52,7 +57,8 @@ fn limit(levels: &Levels, d: &Device) -> Option<(u32, u64, u64)> {
     let (level, times) = d.waits.ceiling(l("at_limit"))?;
     let full = d.waits.ns_from(l("full") * f64::from(d.waits.peak()));
     let own = d.waits.own_ns();
-    let near = d.waits.peak() - level <= 1 + level / 10;
+    let above = f64::from(d.waits.peak().saturating_sub(level));
+    let near = above <= (l("excess") * f64::from(level)).max(1.0);
     let enough = times as f64 >= l("times_at_limit");
     (near && enough && ratio(full, own) >= l("full_share")).then_some((level, times, full))
 }

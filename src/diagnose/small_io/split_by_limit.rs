@@ -54,20 +54,15 @@ fn cut<'a>(f: &Facts<'_>, d: &'a OfDevice<'a>, levels: &Levels) -> Option<Cut<'a
 fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let devices = say::devices(f);
     let whole = say::whole(f, &devices);
-    let mut all: Vec<Cut<'_>> = devices.iter().filter_map(|d| cut(f, d, levels)).collect();
-    all.sort_by_key(|c| (std::cmp::Reverse(c.pieces), c.d.dev));
-    let share = part(all.iter().map(|c| c.pieces).sum(), whole);
-    let c = all.first()?;
-    if share < levels.of(&RULE, "of_problem") {
-        return None;
-    }
-    let rest: Vec<_> = all.iter().skip(1).map(|c| c.d.dev).collect();
+    let all = devices.iter().filter_map(|d| cut(f, d, levels));
+    let most = say::most(&RULE, levels, whole, all.map(|c| (c.pieces, c.d.dev, c)))?;
+    let c = &most.first;
     let shown = c.d.samples(|t| &t.cuts_shown);
     Some(Finding {
         id: RULE.id,
         question: RULE.question,
-        claim: claim(f, c) + &say::others(f, &rest),
-        share,
+        claim: claim(f, c) + &say::others(f, &most.rest),
+        share: most.share,
         confidence: if part(c.at_limit, c.told) >= 0.5 {
             0.95
         } else {
