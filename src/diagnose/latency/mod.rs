@@ -189,17 +189,25 @@ impl<'a> Found<'a> {
     }
 }
 
+/// Its name, as `stats` tells it or the trace does.
+fn name<'a>(facts: &'a Facts<'_>, dev: DevId) -> Option<&'a str> {
+    let told = facts.stats.devices.iter().find(|d| d.dev == dev);
+    let name = told.and_then(|d| d.name.as_deref());
+    name.or_else(|| facts.meta.names.get(&dev).map(String::as_str))
+        .filter(|n| *n != dev.to_string())
+}
+
 /// `nvme0n1 (259,0)`, or the number alone.
 pub(super) fn label(facts: &Facts<'_>, dev: DevId) -> String {
-    match facts.meta.names.get(&dev) {
-        Some(name) if *name != dev.to_string() => format!("{name} ({dev})"),
-        _ => dev.to_string(),
+    match name(facts, dev) {
+        Some(name) => format!("{name} ({dev})"),
+        None => dev.to_string(),
     }
 }
 
 /// Its name under /sys/block, or a place to put it.
 pub(super) fn sysfs(facts: &Facts<'_>, dev: DevId) -> String {
-    let name = facts.meta.names.get(&dev).cloned();
+    let name = name(facts, dev).map(str::to_string);
     name.or_else(|| dev.name())
         .unwrap_or_else(|| "DEV".to_string())
 }

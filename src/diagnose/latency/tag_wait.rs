@@ -2,7 +2,9 @@
 
 use super::device::Device;
 use super::open::Open;
-use super::{Facts, Levels, Rule, examples, found, label, of_completed, percent, ratio, sysfs};
+use super::{
+    Facts, Levels, Rule, examples, found, label, many, of_completed, percent, ratio, sysfs,
+};
 use crate::diagnose::{Evidence, Finding, Question, Threshold};
 use crate::units::{human_count, human_ns};
 
@@ -78,9 +80,13 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         id: RULE.id,
         question: RULE.question,
         claim: format!(
-            "Bios on {} wait {} of the time for a request: all {level} that the device gives out are taken{}.",
+            "Bios on {} wait {} of the time for a request: {} taken{}.",
             label(facts, id),
             percent(ratio(ns, d.parts.sum.whole)),
+            match level {
+                1 => "the only one that the device gives out is".to_string(),
+                n => format!("all {n} that the device gives out are"),
+            },
             found.others(facts)
         ),
         share: found.share,
@@ -108,8 +114,8 @@ fn evidence(d: &Device, (level, times, full): (u32, u64, u64), told: Option<u64>
             "limit",
             f64::from(level),
             format!(
-                "never more than {} requests were given out and not ended; {} allocations reached {level}",
-                waits.peak(),
+                "at most {} at a time given out and not ended; {} allocations reached {level}",
+                many(u64::from(waits.peak()), "request"),
                 human_count(times)
             ),
         ),

@@ -22,8 +22,8 @@ pub(in crate::diagnose) fn problem(facts: &Facts<'_>) -> Problem {
     }
     if !recorded {
         let text = format!(
-            "This trace has no requeue events (R), and whether its recorder takes them is not known: of {} issues it cannot be said how many were taken back.",
-            human_count(issues)
+            "This trace has no requeue events (R), and whether its recorder takes them is not known: of {} it cannot be said how many were taken back.",
+            many(issues, "issue")
         );
         return (text, numbers);
     }

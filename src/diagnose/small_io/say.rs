@@ -1,6 +1,6 @@
 //! What the rules of this question share: which devices and tasks, how large a part, and how it is put in words.
 
-use super::super::{Facts, Levels, Rule};
+use super::super::{Facts, Levels, Rule, latency};
 use super::tally::{Plugs, Tally};
 use crate::event::{CommId, DevId};
 use crate::metrics::report::Device;
@@ -135,16 +135,12 @@ pub(super) fn most_bios<'a>(
 
 /// `nvme0n1 (259,0)`.
 pub(super) fn device(f: &Facts<'_>, dev: DevId) -> String {
-    match report(f, dev).and_then(|d| d.name.as_deref()) {
-        Some(name) if name != dev.to_string() => format!("{name} ({dev})"),
-        _ => dev.to_string(),
-    }
+    latency::label(f, dev)
 }
 
-/// For commands: the name, or `X`.
+/// For commands: the name, or a place to put it.
 pub(super) fn short(f: &Facts<'_>, dev: DevId) -> String {
-    let name = report(f, dev).and_then(|d| d.name.clone());
-    name.unwrap_or_else(|| "X".to_string())
+    latency::sysfs(f, dev)
 }
 
 /// The numbers of `stats`.

@@ -305,3 +305,32 @@ fn no_merge_in_a_trace_that_may_not_tell_merges() {
     s.bio("WS", 4, 4, true);
     assert_eq!(s.finding("nomerges").confidence, 0.6);
 }
+
+/// Halves of pages whose second halves come late, and neighbours of two tasks: `ms` apart, in one plug or in flight.
+fn late(ms: i64) -> [Script; 2] {
+    let (mut pages, mut turns) = (Script::new(), Script::new());
+    for p in 0..80 {
+        pages.bio("WS", p * 8000, 4, false);
+        pages.plug(Action::Plug);
+        pages.now += ms * 1_000_000;
+        pages.bio("WS", p * 8000 + 4, 4, true);
+        pages.plug(Action::Unplug);
+        pages.done("WS", p * 8000, 8);
+        for n in 0..2 {
+            turns.task(1 + n as u32, "fio");
+            turns.bio("WS", p * 1000 + n * 8, 8, false);
+            turns.now += ms * 1_000_000;
+        }
+        (0..2).for_each(|n| turns.done("WS", p * 1000 + n * 8, 8));
+    }
+    [pages, turns]
+}
+
+#[test]
+fn parts_and_neighbours_that_come_late_do_not_belong_together() {
+    let has = |s: &Script, id| s.ids().contains(&id);
+    let [pages, turns] = late(1);
+    assert!(has(&pages, "soft-block-size") && has(&turns, "issuers-interleaved"));
+    assert!(!has(&late(3)[1], "issuers-interleaved"));
+    assert!(!has(&late(70)[0], "soft-block-size"));
+}

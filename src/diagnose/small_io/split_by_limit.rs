@@ -1,5 +1,6 @@
 //! Bios longer than the device takes are cut.
 
+use super::super::latency::many;
 use super::super::rule::{Levels, Rule, Threshold};
 use super::super::{Evidence, Facts, Finding, Question};
 use super::say::{self, OfDevice, count, part, percent, size};
@@ -97,10 +98,11 @@ fn claim(f: &Facts<'_>, c: &Cut<'_>) -> String {
         None => String::new(),
     };
     format!(
-        "{} bios of {} to {} were cut into {} pieces, most of them {}{by}.",
-        count(cut),
+        "{} of {} to {} {} cut into {} pieces, most of them {}{by}.",
+        many(cut, "bio"),
         say::tasks(f, &c.d.by_task(|t| t.cut)),
         say::device(f, c.d.dev),
+        if cut == 1 { "was" } else { "were" },
         count(c.pieces),
         size(c.piece)
     )
@@ -113,7 +115,7 @@ fn evidence(f: &Facts<'_>, c: &Cut<'_>) -> Vec<Evidence> {
         Evidence::number(
             "cut_bios",
             cut as f64,
-            format!("{} of {} bios are cut (X)", count(cut), count(bios)),
+            format!("{} of {} cut (X)", count(cut), many(bios, "bio")),
         ),
         Evidence::number(
             "piece_bytes",
@@ -142,8 +144,8 @@ fn evidence(f: &Facts<'_>, c: &Cut<'_>) -> Vec<Evidence> {
             "untold_cuts",
             untold as f64,
             format!(
-                "{} cuts do not tell where (no new sector in the log): their length is that of the next request",
-                count(untold)
+                "{} without a place (no new sector in the log): the length is that of the next request",
+                many(untold, "cut")
             ),
         ));
     }
