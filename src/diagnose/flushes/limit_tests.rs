@@ -96,32 +96,39 @@ fn a_few_issues_too_many() {
     silent_by(&t, "issue-counted-twice", "share", 0.5);
 }
 
-/// This many tasks wait at all times; each device flush serves one. The first `lost` never see their end.
-fn waiting(n: usize, wait: usize, lost: usize) -> Trace {
+/// This many tasks wait at all times; each device flush serves the one that has waited longest.
+fn waiting(n: usize, wait: usize) -> Trace {
     let mut t = Trace::default();
     let ask = |t: &mut Trace, pid: usize| {
         t.ev(format!("8,0 {pid} fio Q FWS 0 0"));
         t.ev(format!("8,0 {pid} fio G FWS 0 0"));
     };
-    (0..lost).for_each(|k| ask(&mut t, 9000 + k));
     (0..wait).for_each(|k| ask(&mut t, 100 + k));
     for k in wait..n + wait {
         t.ev("8,0 7 k D FF 0 0");
         t.ev("8,0 7 k C FF 0 0");
         t.ev("8,0 7 k C WS 0 0");
-        ask(&mut t, 100 + k % 40);
+        ask(&mut t, 100 + k % 300);
     }
     t
 }
 
 #[test]
 fn few_flushes_or_waiters_whose_end_is_lost() {
-    silent_by(&waiting(15, 4, 0), "flushes-not-shared", "flushes", 0.5);
-    assert!(judged(&waiting(30, 4, 0), "flushes-not-shared", Levels::default()).is_some());
+    silent_by(&waiting(15, 4), "flushes-not-shared", "flushes", 0.5);
+    assert!(judged(&waiting(30, 4), "flushes-not-shared", Levels::default()).is_some());
     // Six open at the end of a short trace are more than may be.
-    silent_by(&waiting(22, 6, 0), "flushes-not-shared", "open", 2.0);
-    // Each is alone, but for three that asked at the start and were never told ended.
-    silent_by(&waiting(400, 1, 3), "flushes-not-shared", "patience", 50.0);
+    silent_by(&waiting(22, 6), "flushes-not-shared", "open", 2.0);
+    // A hundred wait; those for which more than 64 flushes have ended are not believed.
+    let t = waiting(3000, 100);
+    let number = |levels| {
+        let f = judged(&t, "flushes-not-shared", levels)?;
+        f.evidence.iter().find(|e| e.name == "waiting")?.value
+    };
+    let told = number(Levels::default());
+    assert!(told.is_some_and(|n| (64.0..67.0).contains(&n)), "{told:?}");
+    let all = number(Levels::moved("flushes-not-shared", "patience", 50.0));
+    assert!(all.is_some_and(|n| (99.0..=101.0).contains(&n)), "{all:?}");
 }
 
 /// Flush bios of a dm device that was not traced, at two sectors of a disk.
