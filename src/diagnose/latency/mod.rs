@@ -4,6 +4,8 @@ mod device;
 mod device_time;
 mod flush_stall;
 mod intervals;
+#[cfg(test)]
+mod limit_tests;
 mod nowait_retry;
 mod open;
 mod parts;
