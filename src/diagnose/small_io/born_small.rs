@@ -85,33 +85,34 @@ pub(super) fn judge(
         confidence: CONFIDENCE,
         evidence: evidence(d),
         doubt: doubt(d),
-        r#try: vec![
-            "larger requests in the program (its block size)".to_string(),
-            format!("blkan bios --dev {} TRACE", d.dev),
-        ],
+        r#try: tries(f, d),
         examples: examples(f, d),
     })
 }
 
-/// What the plug made of them.
+/// What merging made of them.
 fn became(f: &Facts<'_>, d: &OfDevice<'_>) -> String {
     let has = |a| f.tracker.coverage.has(a);
     let merged = d.sum(|t| t.merged);
-    let requests = d.plugs.is_some_and(|p| p.bios > 0);
-    match merged {
-        _ if has(Action::GetRq) && !requests => {
-            "; they touch each other, and the devices below it may merge them".to_string()
+    let report = say::report(f, d.dev);
+    let of_all = report.and_then(|r| r.merge.share).filter(|s| *s > 0.0);
+    let told = match (merged, of_all) {
+        _ if has(Action::GetRq) && report.is_some_and(|r| r.kind == "bio") => {
+            "the devices below it may merge them".to_string()
         }
-        0 if has(Action::GetRq) || has(Action::BackMerge) => {
-            "; they touch each other, and none was merged".to_string()
-        }
-        0 => "; they touch each other, and the trace does not tell whether they were merged"
-            .to_string(),
-        n => format!(
-            "; they touch each other, and {} were merged with a neighbour",
+        // Another task merged them, as the worker of a zone's write plug does.
+        (0, Some(share)) => format!(
+            "{} of all bios to the device were merged",
+            percent((share * 1e6).round() as u64, 1_000_000)
+        ),
+        (0, None) if has(Action::GetRq) || has(Action::BackMerge) => "none was merged".to_string(),
+        (0, None) => "the trace does not tell whether they were merged".to_string(),
+        (n, _) => format!(
+            "{} were merged with a neighbour",
             percent(n, d.sum(|t| t.small))
         ),
-    }
+    };
+    format!("; they touch each other, and {told}")
 }
 
 fn evidence(d: &OfDevice<'_>) -> Vec<Evidence> {
@@ -151,6 +152,19 @@ fn evidence(d: &OfDevice<'_>) -> Vec<Evidence> {
     let said = format!("a bio has {} on average", size(bytes));
     out.push(Evidence::number("bio_bytes_mean", bytes as f64, said));
     out
+}
+
+fn tries(f: &Facts<'_>, d: &OfDevice<'_>) -> Vec<String> {
+    let parts: u64 = d.sum(|t| t.parts.iter().sum());
+    let cache = (parts > 0).then(|| {
+        let path = format!("/dev/{}", say::short(f, d.dev));
+        format!("blockdev --getbsz {path} (below 4096 a page cache of this device sends such parts of pages)")
+    });
+    let rest = [
+        "larger requests in the program (its block size)".to_string(),
+        format!("blkan bios --dev {} TRACE", d.dev),
+    ];
+    cache.into_iter().chain(rest).collect()
 }
 
 fn doubt(d: &OfDevice<'_>) -> String {

@@ -41,7 +41,35 @@ fn a_batch_of_small_blocks_was_sent_so() {
         assert!(f.claim.contains("94 % were merged"), "{}", f.claim);
         assert_eq!(f.examples.len(), 4);
         assert!(f.doubt.contains("--capacity"), "{}", f.doubt);
+        assert!(f.r#try[0].starts_with("blockdev --getbsz"), "{f:?}");
     }
+}
+
+/// A zone's write plug: its worker gets the requests and merges the bios of the task that queued them.
+#[test]
+fn merges_by_another_task_are_told() {
+    let mut s = Script::new();
+    for p in 0..40 {
+        let at = p * 8000;
+        s.task(77, "mydb");
+        for k in 0..16 {
+            s.put(Action::Queue, "WS", at + k * 8, 8);
+        }
+        s.task(38, "kworker/0:1H");
+        s.put(Action::GetRq, "WS", at, 8);
+        for k in 1..16 {
+            s.put(Action::BackMerge, "WS", at + k * 8, 8);
+        }
+        s.done("WS", at, 128);
+    }
+    let f = s.finding("small-at-source");
+    // 15 of 16.
+    assert!(
+        f.claim
+            .ends_with("94 % of all bios to the device were merged."),
+        "{}",
+        f.claim
+    );
 }
 
 /// Pages of readahead, and a capacity that excludes a block size below a page.

@@ -174,11 +174,12 @@ fn row(
             .collect();
         side(&of, || missing(runs, &q.path))
     };
-    let made = one(q, find(a, ia), find(b, ib));
     let all = ia.iter().chain(ib).filter_map(|m| m.get(q.path.as_str()));
-    let mut pers = all.map(|q| q.per);
-    let first = pers.next();
-    match pers.any(|p| Some(p) != first) {
+    // Where a trace does not have the number, what it would be divided by there says nothing.
+    let known: Vec<&Quantity> = all.copied().filter(|q| q.value.is_some()).collect();
+    let first = known.first().copied().unwrap_or(q);
+    let made = one(first, find(a, ia), find(b, ib));
+    match known.iter().any(|q| q.per != first.per) {
         true => undivided(made),
         false => made,
     }
@@ -244,7 +245,7 @@ fn undivided(mut row: Row) -> Row {
     (row.difference_interval, row.ratio_interval) = (None, None);
     (row.p, row.differs) = (None, None);
     (row.border, row.p_most) = (false, None);
-    row.why.clear();
+    row.why.retain(|(f, _)| matches!(*f, "a" | "b"));
     for f in ["a_per", "b_per"] {
         row.why.push((f, why.into()));
     }

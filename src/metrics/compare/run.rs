@@ -1,6 +1,7 @@
 //! One run, reduced to numbers with their spreads: its blocks are gone by then.
 
 use super::bound;
+use super::cells::Block;
 use super::estimate::{Estimator, Per, Sure};
 use super::flushes::Flushes;
 use super::followed::Dev;
@@ -9,13 +10,15 @@ use super::populations::{Population, populations};
 use super::recorder::Recorder;
 use super::sample::Sample;
 use super::table::in_path;
-use super::timeline::PIECES;
+use super::timeline::{PIECES, Timeline};
 use crate::event::{CommId, DevId, Op, Rwbs, TraceMeta};
 use crate::lifecycle::TrackerReport;
 use crate::metrics::Extras;
+use crate::metrics::keys::Keys;
 use crate::metrics::quality::{self, Verdict};
 use crate::metrics::report::{Device, Input, StatsReport};
 use crate::stats::Resample;
+use rustc_hash::FxHashMap;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -173,52 +176,26 @@ impl Recorder {
             ..
         } = self;
         let report = collector.finish(tracker, meta, extras);
-        let lone = report.devices.len() == 1;
         let nameless = devs.iter().position(|d| d.dev == DevId::NONE);
         let stages = report.devices.iter().flat_map(|d| d.events.keys());
-        let stages: BTreeSet<&str> = stages.map(|s| s.as_ref()).collect();
         let kept = bound::devices(&report.devices);
-        let room = bound::groups_of_each(kept.iter().filter_map(|i| report.devices.get(*i)));
-        let mut devices = Vec::new();
-        for (at, device) in report.devices.iter().enumerate() {
-            if !kept.contains(&at) {
-                devices.push(RunDevice {
-                    size: bound::size(device),
-                    small: true,
-                    ..RunDevice::named(device.dev, device.name.clone(), device.kind)
-                });
-                continue;
-            }
-            let place = devs.iter().position(|d| d.dev == device.dev);
-            let sample = place.and_then(|i| devs.get_mut(i));
-            let sample = sample.map(|d| std::mem::take(&mut d.sample));
-            let of = place.and_then(|i| devs.get(i));
-            let label = |k| {
-                let by = keys.render(k, device.dev, &meta.comms);
-                in_path(&by.into_values().collect::<Vec<_>>().join(","))
-            };
-            let groups = of.map(|d| d.groups.iter().enumerate());
-            let groups = groups.into_iter().flatten().map(|(i, k)| (label(*k), i));
-            let groups: BTreeMap<String, usize> = groups.collect();
-            let mut e = Estimator::new(&blocks, place.unwrap_or(usize::MAX), &draw, groups);
-            e.nameless = nameless.filter(|_| lone);
-            e.step = meta.fields.time_step_ns as f64;
-            e.blind = match (meta.fields.clock, place) {
-                (false, _) => Some("this source does not tell when anything happened".to_string()),
-                (_, None) => {
-                    Some("more devices than are followed by stretches of time".to_string())
-                }
-                _ => None,
-            };
-            if let Some(i) = place {
-                let off = flushes.get(&device.dev).and_then(Flushes::off);
-                e.holes = Holes::of(&blocks, i, device, &e.groups, off, &stages);
-            }
-            let mut d = run_device(device, at, room, &report, of, &e, meta);
-            d.sample = sample.unwrap_or_default().close();
-            (d.from, d.span) = (blocks.start_ns(), blocks.span_ns());
-            devices.push(d);
-        }
+        let read = Read {
+            report: &report,
+            meta,
+            keys: &keys,
+            blocks: &blocks,
+            draw: &draw,
+            flushes: &flushes,
+            nameless: nameless.filter(|_| report.devices.len() == 1),
+            stages: stages.map(|s| s.as_ref()).collect(),
+            room: bound::groups_of_each(kept.iter().filter_map(|i| report.devices.get(*i))),
+        };
+        let all = report.devices.iter().enumerate();
+        let one = |(at, d): (usize, &Device)| match kept.contains(&at) {
+            true => read.device(at, d, &mut devs),
+            false => small(d),
+        };
+        let devices = all.map(one).collect();
         let mut groups = report.devices.iter().flat_map(|d| &d.groups);
         Run {
             devices,
@@ -230,6 +207,71 @@ impl Recorder {
             nothing: None,
             inputs: report.inputs,
         }
+    }
+}
+
+/// One of the smaller of too many devices.
+fn small(d: &Device) -> RunDevice {
+    RunDevice {
+        size: bound::size(d),
+        small: true,
+        ..RunDevice::named(d.dev, d.name.clone(), d.kind)
+    }
+}
+
+/// A trace that was read to its end: what its devices are reduced from.
+struct Read<'a> {
+    report: &'a StatsReport,
+    meta: &'a TraceMeta,
+    keys: &'a Keys,
+    blocks: &'a Timeline<Block>,
+    draw: &'a Resample,
+    flushes: &'a FxHashMap<DevId, Flushes>,
+    /// Place of what tells no device, if there is one device only.
+    nameless: Option<usize>,
+    /// Letters of the events that the trace has.
+    stages: BTreeSet<&'a str>,
+    /// Groups kept of a device.
+    room: usize,
+}
+
+impl Read<'_> {
+    /// The device at `at` of the report, with its sample, which is taken out of `devs`.
+    fn device(&self, at: usize, d: &Device, devs: &mut [Dev]) -> RunDevice {
+        let place = devs.iter().position(|of| of.dev == d.dev);
+        let sample = place.and_then(|i| devs.get_mut(i));
+        let sample = sample.map(|of| std::mem::take(&mut of.sample));
+        let of = place.and_then(|i| devs.get(i));
+        let e = self.estimator(d, place, of);
+        let mut run = run_device(d, at, self.room, self.report, of, &e, self.meta);
+        run.sample = sample.unwrap_or_default().close();
+        (run.from, run.span) = (self.blocks.start_ns(), self.blocks.span_ns());
+        run
+    }
+
+    /// What tells how sure the numbers of a device are, `of` at `place` among those that are kept by block.
+    fn estimator(&self, d: &Device, place: Option<usize>, of: Option<&Dev>) -> Estimator<'_> {
+        let label = |k| {
+            let by = self.keys.render(k, d.dev, &self.meta.comms);
+            in_path(&by.into_values().collect::<Vec<_>>().join(","))
+        };
+        let groups = of.map(|of| of.groups.iter().enumerate());
+        let groups = groups.into_iter().flatten().map(|(i, k)| (label(*k), i));
+        let groups: BTreeMap<String, usize> = groups.collect();
+        let mut e = Estimator::new(self.blocks, place.unwrap_or(usize::MAX), self.draw, groups);
+        e.nameless = self.nameless;
+        e.step = self.meta.fields.time_step_ns as f64;
+        let blind = match (self.meta.fields.clock, place) {
+            (false, _) => Some("this source does not tell when anything happened"),
+            (_, None) => Some("more devices than are followed by stretches of time"),
+            _ => None,
+        };
+        e.blind = blind.map(str::to_string);
+        if let Some(i) = place {
+            let off = self.flushes.get(&d.dev).and_then(Flushes::off);
+            e.holes = Holes::of(self.blocks, i, d, &e.groups, off, &self.stages);
+        }
+        e
     }
 }
 

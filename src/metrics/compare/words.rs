@@ -16,29 +16,13 @@ pub(super) fn tell(c: &Change<'_>, leaves: &[Leaf], p: f64, all: [f64; 2]) -> Mo
     let x = value(a);
     // Of pairs the ratio is the pairs' own; not all requests need have been sampled.
     let y = c.pairs.map_or_else(|| value(b), |_| x * c.log().exp());
-    let of: Vec<&Leaf> = c.of.leaves.iter().filter_map(|i| leaves.get(*i)).collect();
-    let only = |f: &dyn Fn(&Leaf) -> String| -> Option<String> {
-        let all: BTreeSet<String> = of.iter().map(|l| f(l)).collect();
-        let first = all.iter().next().cloned();
-        first.filter(|_| all.len() == 1)
-    };
-    let rwbs = only(&|l| l.kind.rwbs.clone());
-    let comm = only(&|l| l.kind.task.clone());
-    let lo = of.iter().map(|l| l.bytes.0).min().unwrap_or(0);
-    let hi = of.iter().map(|l| l.bytes.1).max().unwrap_or(0);
-    let sized = c.of.class.is_some() || lo == hi;
+    let name = Name::of(c, leaves);
     let span = PARTS.get(c.part).copied().unwrap_or_default();
     let ratio = y / x;
-    let words = Words {
-        rwbs: rwbs.as_deref(),
-        bytes: (sized && hi > 0).then_some((lo, hi)),
-        comm: comm.as_deref(),
-        third: c.of.third,
-    };
     let kind = c.statistic.word();
     let text = format!(
         "{}: {kind} {span} {} → {}, ×{ratio:.2} ({})",
-        words.name(),
+        name.words(),
         human_ns(x),
         human_ns(y),
         match c.pairs {
@@ -55,9 +39,9 @@ pub(super) fn tell(c: &Change<'_>, leaves: &[Leaf], p: f64, all: [f64; 2]) -> Mo
     let share = (all[1] > 0.0).then(|| gained / all[1]);
     Moved {
         text,
-        rwbs,
-        bytes: (sized && hi > 0).then_some([lo, hi]),
-        comm,
+        rwbs: name.rwbs,
+        bytes: name.bytes.map(<[u64; 2]>::from),
+        comm: name.comm,
         third: c.of.third.map(|t| t + 1),
         span,
         statistic: c.statistic.name(),
@@ -74,17 +58,36 @@ pub(super) fn tell(c: &Change<'_>, leaves: &[Leaf], p: f64, all: [f64; 2]) -> Mo
 }
 
 /// What a sub-population is called.
-struct Words<'a> {
-    rwbs: Option<&'a str>,
+struct Name {
+    rwbs: Option<String>,
     bytes: Option<(u64, u64)>,
-    comm: Option<&'a str>,
+    comm: Option<String>,
     third: Option<usize>,
 }
 
-impl Words<'_> {
+impl Name {
+    /// What all of its leaves have in common.
+    fn of(c: &Change<'_>, leaves: &[Leaf]) -> Name {
+        let of: Vec<&Leaf> = c.of.leaves.iter().filter_map(|i| leaves.get(*i)).collect();
+        let only = |f: &dyn Fn(&Leaf) -> String| -> Option<String> {
+            let all: BTreeSet<String> = of.iter().map(|l| f(l)).collect();
+            let first = all.iter().next().cloned();
+            first.filter(|_| all.len() == 1)
+        };
+        let lo = of.iter().map(|l| l.bytes.0).min().unwrap_or(0);
+        let hi = of.iter().map(|l| l.bytes.1).max().unwrap_or(0);
+        let sized = c.of.class.is_some() || lo == hi;
+        Name {
+            rwbs: only(&|l| l.kind.rwbs.clone()),
+            bytes: (sized && hi > 0).then_some((lo, hi)),
+            comm: only(&|l| l.kind.task.clone()),
+            third: c.of.third,
+        }
+    }
+
     /// `WS requests of 4.00 KiB by fio in the first third`.
-    fn name(&self) -> String {
-        let mut text = match self.rwbs {
+    fn words(&self) -> String {
+        let mut text = match &self.rwbs {
             Some(r) => format!("{r} requests"),
             None => "requests".to_string(),
         };
@@ -94,7 +97,7 @@ impl Words<'_> {
             Some((lo, hi)) => text.push_str(&format!(" of {} to {}", size(lo), size(hi))),
             None => {}
         }
-        if let Some(t) = self.comm {
+        if let Some(t) = &self.comm {
             text.push_str(&format!(" by {t}"));
         }
         if let Some(t) = self.third {
