@@ -16,11 +16,29 @@ pub fn compare_text(r: &CompareReport, style: Style, verbose: bool) -> String {
         out.push('\n');
         pair(d, style, verbose, &mut out);
     }
+    for line in not_compared(r) {
+        out.push_str(&format!("\n{line}\n"));
+    }
     out.push('\n');
     for line in wrapped(&method(r), WIDTH) {
         out.push_str(&style.dim(&line));
         out.push('\n');
     }
+    out
+}
+
+/// What is left out, and sides of which nothing is left.
+pub(super) fn not_compared(r: &CompareReport) -> Vec<String> {
+    let mut out = Vec::new();
+    let more = |n: usize, what: &str, with: &str| {
+        (n > 0).then(|| {
+            let s = if n == 1 { "" } else { "s" };
+            let n = human_count(n as u64);
+            format!("{n} smaller {what}{s} not compared: choose with {with}")
+        })
+    };
+    out.extend(more(r.smaller.devices, "device", "--dev"));
+    out.extend(more(r.smaller.groups, "group", "--comm, --pid or --rwbs"));
     out
 }
 
@@ -44,6 +62,10 @@ fn side_lines(name: &str, s: &SideReport, style: Style) -> String {
         );
         let path = cut(first, WIDTH.saturating_sub(width(&facts) + 3));
         out.push_str(&format!("{name}  {}{facts}\n", style.bold(&path)));
+    }
+    for text in &s.nothing {
+        let line = wrapped(&format!("{name} has none: {text}"), WIDTH).join("\n   ");
+        out.push_str(&format!("{line}\n"));
     }
     out
 }
@@ -169,6 +191,7 @@ pub(super) fn cells(r: &Row, confirmed: bool) -> Cells {
         interval,
         real: match (r.differs, confirmed) {
             (None, _) => "?",
+            (Some(false), _) if r.border => "maybe",
             (Some(true), true) => "yes",
             (Some(true), false) => "maybe",
             (Some(false), _) => "no",
@@ -277,8 +300,23 @@ pub(super) fn method(r: &CompareReport) -> String {
     };
     format!(
         "Counts are compared per bio or per second. 95 % intervals {from}. real: yes = the interval excludes no change, and \
-         still does among so many lines (false discoveries at most 5 %); maybe = the first only; ? = not enough to tell."
+         still does among so many lines (false discoveries at most 5 %), whatever the seed; maybe = the first only, or at \
+         the border; ? = not enough to tell.{}",
+        pairs(r)
     )
+}
+
+/// How much of both traces are the same requests, where `moved` is taken from these.
+fn pairs(r: &CompareReport) -> String {
+    let used = || r.devices.iter().filter_map(|d| d.paired).filter(|p| p.used);
+    let least = used().map(|p| p.share).fold(1.0, f64::min);
+    match used().next() {
+        None => String::new(),
+        Some(_) => format!(
+            " moved: {:.0} % or more of the requests are the same in both traces; each is compared with itself.",
+            (least * 100.0).floor()
+        ),
+    }
 }
 
 /// Lines of at most `room` columns.

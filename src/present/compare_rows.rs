@@ -1,14 +1,16 @@
-//! `compare` as Markdown for mails (at most 78 columns), and as CSV.
+//! `compare` as Markdown for mails (at most 72 columns), and as CSV.
 
-use super::compare::{cells, method, per, title, wrapped};
+use super::compare::{cells, method, not_compared, per, title, wrapped};
 use super::csv;
 use super::rows::{Row as CsvRow, Value};
 use super::table::{cut, left, right, width};
 use crate::metrics::compare::report::{CompareReport, Pair};
 use crate::units::human_ns;
 
+/// Columns that labels have at least.
+const LABEL: usize = 18;
 /// Mails are quoted: room for `> ` stays.
-const MAIL: usize = 78;
+const MAIL: usize = 72;
 
 /// Markdown that also reads as plain text.
 pub fn compare_markdown(r: &CompareReport) -> String {
@@ -20,10 +22,17 @@ pub fn compare_markdown(r: &CompareReport) -> String {
             let text = format!("{name}: {}{time}", paths.join(" "));
             push(&text, &mut out);
         }
+        for text in &s.nothing {
+            push(&format!("{name} has none: {text}"), &mut out);
+        }
     }
     for d in &r.devices {
         out.push('\n');
         pair(d, &mut out);
+    }
+    for line in not_compared(r) {
+        out.push('\n');
+        push(&line, &mut out);
     }
     out.push('\n');
     push(&method(r), &mut out);
@@ -48,7 +57,7 @@ fn pair(d: &Pair, out: &mut String) {
         out.push('\n');
     }
     push(&d.verdict, out);
-    let mut lines: Vec<[String; 5]> = Vec::new();
+    let mut lines: Vec<[String; 6]> = Vec::new();
     for l in &d.table {
         if let Some(r) = d.quantities.get(l.row) {
             let c = cells(r, l.confirmed);
@@ -56,13 +65,13 @@ fn pair(d: &Pair, out: &mut String) {
                 "" => String::new(),
                 p => format!("/{p}"),
             };
-            let interval = format!("{} {}", c.interval, c.real);
             lines.push([
-                cut(&l.label, 18),
+                l.label.clone(),
                 c.a,
                 c.b,
                 c.change + &per,
-                cut(&interval, 24),
+                c.interval.replace(" to ×", "–"),
+                c.real.to_string(),
             ]);
         }
     }
@@ -82,15 +91,30 @@ fn pair(d: &Pair, out: &mut String) {
     }
 }
 
-fn markdown_table(lines: &[[String; 5]], out: &mut String) {
-    let head = ["", "A", "B", "B÷A", "95 %, real?"].map(str::to_string);
-    let all = || std::iter::once(&head).chain(lines);
-    let widths: Vec<usize> = (0..5)
+fn markdown_table(lines: &[[String; 6]], out: &mut String) {
+    let head = ["", "A", "B", "B÷A", "95 %", "real"].map(str::to_string);
+    // Five columns of numbers take what they need, but the interval's; labels get the rest.
+    let own = |i: usize| lines.iter().map(|l| width(&l[i])).max().unwrap_or(0).max(4);
+    let bars = 7;
+    let numbers = [1, 2, 3, 5].map(own).iter().sum::<usize>() + bars;
+    let interval = own(4).min(MAIL.saturating_sub(numbers + LABEL));
+    let label = MAIL.saturating_sub(numbers + interval);
+    let lines: Vec<[String; 6]> = lines
+        .iter()
+        .map(|l| {
+            let mut l = l.clone();
+            l[0] = name(&l[0], label);
+            l[4] = cut(&l[4], interval);
+            l
+        })
+        .collect();
+    let all = || std::iter::once(&head).chain(&lines);
+    let widths: Vec<usize> = (0..6)
         .map(|i| all().map(|l| width(&l[i])).max().unwrap_or(0).max(3))
         .collect();
     for (n, l) in all().enumerate() {
         let mut text = format!("|{}", left(&l[0], widths[0]));
-        for i in 1..5 {
+        for i in 1..6 {
             text.push_str(&format!("|{}", right(&l[i], widths[i])));
         }
         out.push_str(&format!("{text}|\n"));
@@ -102,6 +126,16 @@ fn markdown_table(lines: &[[String; 5]], out: &mut String) {
             out.push_str("|\n");
         }
     }
+}
+
+/// A label in a cell: a bar there ends the cell unless a backslash stands before it.
+fn name(label: &str, room: usize) -> String {
+    let mut text = cut(label, room);
+    let bars = |s: &str| s.matches('|').count();
+    while bars(&text) > 0 && width(&text) + bars(&text) > room {
+        text = cut(label, width(&text).saturating_sub(1));
+    }
+    text.replace('|', "\\|")
 }
 
 /// One row a quantity.

@@ -5,6 +5,7 @@ mod architecture;
 mod btt;
 mod cli;
 mod compare;
+mod compare_more;
 mod conversion;
 mod corpus;
 mod cross_format;

@@ -12,6 +12,8 @@ mod fsync_per_write;
 mod fua_emulated;
 mod issue_counted_twice;
 mod journal_commits;
+#[cfg(test)]
+mod limit_tests;
 mod probe;
 mod raid_fan_out;
 mod seen;

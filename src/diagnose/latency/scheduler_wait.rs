@@ -112,7 +112,7 @@ fn evidence(facts: &Facts<'_>, id: DevId, d: &Device, ns: u64, known: bool) -> V
             "depth_max",
             f64::from(depth.max),
             format!(
-                "at most {} were issued at once, {:.2} on average",
+                "at most {} issued at once, {:.2} on average",
                 depth.max, depth.mean
             ),
         ));

@@ -72,7 +72,7 @@ pub(super) struct Tally {
     /// Small writes without (a journal's thread sends them too).
     pub other_writes: Class,
     /// Small and touching a request in the same plug.
-    pub in_plug: u64,
+    pub in_plug: Class,
     /// Small and touching what another task queued a moment ago, with a request of their own.
     pub beside_others: Class,
     /// Small and touching the task's own bio, which had left the plug and not completed.

@@ -7,12 +7,14 @@
 //! search goes on among the rest.
 
 use super::cells::{PARTS, Sum};
-use super::report::Moved;
-use super::run::{Kind, Population, RunDevice, THIRDS};
+use super::paired::{Twins, twins};
+use super::populations::{Kind, Population};
+use super::report::{Moved, Paired};
+use super::run::{RunDevice, THIRDS};
 use super::test::{LEVEL, Tested, log_test};
 use super::timeline::pieces;
+use super::words::tell;
 use crate::stats::welch;
-use crate::units::{human_bytes, human_count, human_ns};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Requests that each side must have: the smallest sub-population worth a name.
@@ -34,34 +36,34 @@ const FOUND: usize = 4;
 const FELT: f64 = 0.002;
 
 /// Blocks of one sub-population: one list a run.
-type Blocks = Vec<Vec<[Sum; PARTS.len()]>>;
+pub(super) type Blocks = Vec<Vec<[Sum; PARTS.len()]>>;
 
 /// A sub-population known of both sides.
-struct Leaf {
-    kind: Kind,
-    bytes: (u64, u64),
-    sides: [Blocks; 2],
+pub(super) struct Leaf {
+    pub kind: Kind,
+    pub bytes: (u64, u64),
+    pub sides: [Blocks; 2],
 }
 
 /// Each part named or left open, and the leaves it takes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate {
-    rwbs: Option<String>,
-    class: Option<u64>,
-    task: Option<String>,
-    third: Option<usize>,
-    leaves: Vec<usize>,
+pub(super) struct Candidate {
+    pub rwbs: Option<String>,
+    pub class: Option<u64>,
+    pub task: Option<String>,
+    pub third: Option<usize>,
+    pub leaves: Vec<usize>,
 }
 
 /// What is compared of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Statistic {
+pub(super) enum Statistic {
     Geometric,
     Mean,
 }
 
 impl Statistic {
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Statistic::Geometric => "geometric mean",
             Statistic::Mean => "mean",
@@ -69,7 +71,7 @@ impl Statistic {
     }
 
     /// In sentences.
-    fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Statistic::Geometric => "typical",
             Statistic::Mean => "mean",
@@ -78,23 +80,46 @@ impl Statistic {
 }
 
 /// A candidate's change.
-struct Change<'a> {
-    of: &'a Candidate,
-    part: usize,
-    statistic: Statistic,
-    sums: [Sum; 2],
-    tested: Tested,
+pub(super) struct Change<'a> {
+    pub of: &'a Candidate,
+    pub part: usize,
+    pub statistic: Statistic,
+    pub sums: [Sum; 2],
+    pub tested: Tested,
+    /// Pairs, if it was taken from pairs of the same requests.
+    pub pairs: Option<usize>,
     /// Likelihood against chance; comparable between candidates of other sureness.
-    weight: f64,
+    pub weight: f64,
 }
 
 /// The sub-populations of a pair of devices that moved, in the order of how surely they did. No two of them share
 /// requests and span.
-pub(super) fn moved(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>]) -> Vec<Moved> {
+///
+/// With it, how many requests of both sides are the same ones, if each side is a single run.
+pub(super) fn moved(
+    a: &[Option<&RunDevice>],
+    b: &[Option<&RunDevice>],
+) -> (Vec<Moved>, Option<Paired>) {
     let leaves = join(a, b);
-    let candidates = candidates(&leaves);
-    let all = total(&leaves);
-    let mut changes = changes(&leaves, &candidates);
+    let both = match (a, b) {
+        ([Some(a)], [Some(b)]) => {
+            let kinds: Vec<&Kind> = leaves.iter().map(|l| &l.kind).collect();
+            twins(a, b, &kinds)
+        }
+        _ => None,
+    };
+    let paired = both.as_ref().map(|t| Paired {
+        share: t.share,
+        used: t.enough(),
+    });
+    let both = both.filter(Twins::enough);
+    (search(&leaves, both.as_ref()), paired)
+}
+
+fn search(leaves: &[Leaf], both: Option<&Twins>) -> Vec<Moved> {
+    let candidates = candidates(leaves);
+    let all = total(leaves);
+    let mut changes = changes(leaves, &candidates, both);
     // Both statistics of one candidate are nearly one test. Candidates of a third of the trace are three of four: they
     // share half of the chance, so that they do not hide what moved all the time.
     let of = |third: bool| {
@@ -109,9 +134,10 @@ pub(super) fn moved(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>]) -> Vec<M
     let mut out = Vec::new();
     while out.len() < FOUND {
         let Some(found) = best(&changes) else { break };
-        let told = tell(found, &leaves, sure(found), all);
+        let told = tell(found, leaves, sure(found), all);
         let (part, taken) = (found.part, found.of.leaves.clone());
-        let felt = told.share.is_none_or(|s| s.abs() >= FELT);
+        // Pairs are sure of changes that are little of the whole, too.
+        let felt = told.pairs.is_some() || told.share.is_none_or(|s| s.abs() >= FELT);
         if (told.ratio - 1.0).abs() >= CHANGE && felt {
             out.push(told);
         }
@@ -120,20 +146,38 @@ pub(super) fn moved(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>]) -> Vec<M
     out
 }
 
+impl Change<'_> {
+    /// ln of the factor.
+    pub fn log(&self) -> f64 {
+        self.tested.difference.iter().sum::<f64>() / 2.0
+    }
+}
+
 /// Every candidate's changes.
-fn changes<'a>(leaves: &[Leaf], all: &'a [Candidate]) -> Vec<Change<'a>> {
+fn changes<'a>(leaves: &[Leaf], all: &'a [Candidate], both: Option<&Twins>) -> Vec<Change<'a>> {
     let mut out = Vec::new();
     for c in all {
         for part in 0..PARTS.len() {
             for statistic in [Statistic::Geometric, Statistic::Mean] {
-                out.extend(change(leaves, c, part, statistic));
+                let pairs = both.and_then(|t| twinned(leaves, c, part, statistic, t));
+                out.extend(pairs.or_else(|| change(leaves, c, part, statistic)));
             }
         }
     }
     out
 }
 
-/// The most telling change; if a narrower sub-population makes up nearly all of it, that one.
+/// What a change comes to over all its requests: of typical times ln of the factor times their number, of means ns.
+fn gain(c: &Change<'_>) -> f64 {
+    let n = c.pairs.map_or(c.sums[1].n, |n| n as f64);
+    match c.statistic {
+        Statistic::Geometric => c.log() * n,
+        Statistic::Mean => c.sums[0].sum / c.sums[0].n * c.log().exp_m1() * n,
+    }
+}
+
+/// The most telling change; if a narrower sub-population makes up nearly all of it, that one; if it holds as much of the
+/// whole trace, that of the whole.
 fn best<'b, 'a>(changes: &'b [Change<'a>]) -> Option<&'b Change<'a>> {
     let mut best: Option<&Change<'a>> = None;
     for c in changes {
@@ -142,12 +186,15 @@ fn best<'b, 'a>(changes: &'b [Change<'a>]) -> Option<&'b Change<'a>> {
         }
     }
     let b = best?;
-    // What the change comes to over all requests: ln of the factor times their number.
-    let gain = |c: &Change<'a>| c.tested.difference.iter().sum::<f64>() / 2.0 * c.sums[1].n;
+    let alike = |c: &Change<'a>| c.part == b.part && c.statistic == b.statistic;
+    let whole = |c: &&Change<'a>| {
+        let as_much = c.log() / b.log() >= MOST;
+        alike(c) && c.of.third.is_none() && c.of.leaves == b.of.leaves && as_much
+    };
+    let b = changes.iter().find(whole).unwrap_or(b);
     let close = |c: &&Change<'a>| {
-        let same = c.part == b.part && c.statistic == b.statistic && c.of.third == b.of.third;
         let within = c.of.leaves.iter().all(|l| b.of.leaves.contains(l));
-        same && within && gain(c) / gain(b) >= MOST
+        alike(c) && c.of.third == b.of.third && within && gain(c) / gain(b) >= MOST
     };
     changes
         .iter()
@@ -354,8 +401,36 @@ fn change<'a>(
         statistic,
         sums: [sa, sb],
         tested,
+        pairs: None,
         // The likelihood ratio of Student's t: grows with t, and for the same t with the degrees of freedom.
         weight: (df + 1.0) * (t * t / df).ln_1p(),
+    })
+}
+
+/// The change between pairs of the same requests.
+fn twinned<'a>(
+    leaves: &[Leaf],
+    c: &'a Candidate,
+    part: usize,
+    statistic: Statistic,
+    both: &Twins,
+) -> Option<Change<'a>> {
+    let t = both.change(&c.leaves, c.third, part, statistic == Statistic::Mean)?;
+    let all = |side: usize| {
+        let s = series(leaves, c, side, 0, part);
+        s.into_iter().fold(Sum::default(), Sum::plus)
+    };
+    let sums = [all(0), all(1)];
+    let var = t.var + 2.0 * FLOOR * FLOOR / t.n as f64;
+    let (tested, off) = log_test(t.log, var.sqrt(), t.df);
+    (sums[0].n > 0.0 && sums[1].n > 0.0).then(|| Change {
+        of: c,
+        part,
+        statistic,
+        sums,
+        tested,
+        pairs: Some(t.n),
+        weight: (t.df + 1.0) * (off * off / t.df).ln_1p(),
     })
 }
 
@@ -370,94 +445,4 @@ fn total(leaves: &[Leaf]) -> [f64; 2] {
         blocks.flatten().fold(0.0, |t, s| t + s.sum)
     };
     [side(0), side(1)]
-}
-
-/// The change in words and numbers.
-fn tell(c: &Change<'_>, leaves: &[Leaf], p: f64, all: [f64; 2]) -> Moved {
-    let [a, b] = c.sums;
-    let value = |s: Sum| match c.statistic {
-        Statistic::Geometric => (s.log / s.n).exp(),
-        Statistic::Mean => s.sum / s.n,
-    };
-    let (x, y) = (value(a), value(b));
-    let of: Vec<&Leaf> = c.of.leaves.iter().filter_map(|i| leaves.get(*i)).collect();
-    let only = |f: &dyn Fn(&Leaf) -> String| -> Option<String> {
-        let all: BTreeSet<String> = of.iter().map(|l| f(l)).collect();
-        let first = all.iter().next().cloned();
-        first.filter(|_| all.len() == 1)
-    };
-    let rwbs = only(&|l| l.kind.rwbs.clone());
-    let comm = only(&|l| l.kind.task.clone());
-    let lo = of.iter().map(|l| l.bytes.0).min().unwrap_or(0);
-    let hi = of.iter().map(|l| l.bytes.1).max().unwrap_or(0);
-    let sized = c.of.class.is_some() || lo == hi;
-    let span = PARTS.get(c.part).copied().unwrap_or_default();
-    let ratio = y / x;
-    let words = Words {
-        rwbs: rwbs.as_deref(),
-        bytes: (sized && hi > 0).then_some((lo, hi)),
-        comm: comm.as_deref(),
-        third: c.of.third,
-    };
-    let kind = c.statistic.word();
-    let text = format!(
-        "{}: {kind} {span} {} → {}, ×{ratio:.2} ({} and {} of them)",
-        words.name(),
-        human_ns(x),
-        human_ns(y),
-        human_count(a.n as u64),
-        human_count(b.n as u64),
-    );
-    // At A's number of requests: more of them is no slower one.
-    let gained = (b.sum / b.n - a.sum / a.n) * b.n;
-    let share = (all[1] > 0.0).then(|| gained / all[1]);
-    Moved {
-        text,
-        rwbs,
-        bytes: (sized && hi > 0).then_some([lo, hi]),
-        comm,
-        third: c.of.third.map(|t| t + 1),
-        span,
-        statistic: c.statistic.name(),
-        a_ns: x,
-        b_ns: y,
-        ratio,
-        ratio_interval: c.tested.ratio.unwrap_or([ratio, ratio]),
-        a_n: a.n as u64,
-        b_n: b.n as u64,
-        p: p.min(1.0),
-        share,
-    }
-}
-
-/// What a sub-population is called.
-struct Words<'a> {
-    rwbs: Option<&'a str>,
-    bytes: Option<(u64, u64)>,
-    comm: Option<&'a str>,
-    third: Option<usize>,
-}
-
-impl Words<'_> {
-    /// `WS requests of 4.00 KiB by fio in the first third`.
-    fn name(&self) -> String {
-        let mut text = match self.rwbs {
-            Some(r) => format!("{r} requests"),
-            None => "requests".to_string(),
-        };
-        let size = |b: u64| human_bytes(b as f64);
-        match self.bytes {
-            Some((lo, hi)) if lo == hi => text.push_str(&format!(" of {}", size(lo))),
-            Some((lo, hi)) => text.push_str(&format!(" of {} to {}", size(lo), size(hi))),
-            None => {}
-        }
-        if let Some(t) = self.comm {
-            text.push_str(&format!(" by {t}"));
-        }
-        if let Some(t) = self.third {
-            let third = ["first", "second", "last"][t.min(2)];
-            text.push_str(&format!(" in the {third} third"));
-        }
-        text
-    }
 }

@@ -2,10 +2,10 @@
 
 use super::cells::{PARTS, Sum};
 use super::moved::moved;
-use super::run::{Kind, Population, RunDevice};
+use super::populations::{Kind, Population};
+use super::run::RunDevice;
 use crate::event::DevId;
 use crate::stats::Rng;
-use std::collections::BTreeMap;
 
 /// A device with three kinds of requests, whose times scatter by a factor of two and drift along the trace; `slow`
 /// multiplies the D2C of the second kind.
@@ -41,16 +41,9 @@ fn device(seed: u64, slow: f64) -> RunDevice {
         }
     });
     RunDevice {
-        dev: DevId::new(8, 0),
-        name: None,
-        kind: "request",
         populations: populations.collect(),
-        quantities: Vec::new(),
         blocks: 100,
-        tasks: BTreeMap::new(),
-        ops: BTreeMap::new(),
-        bios: None,
-        bytes: None,
+        ..RunDevice::named(DevId::new(8, 0), None, "request")
     }
 }
 
@@ -58,7 +51,7 @@ fn device(seed: u64, slow: f64) -> RunDevice {
 fn the_one_kind_that_moved_is_named_and_nothing_else() {
     for seed in 0..10 {
         let (a, b) = (device(seed, 1.0), device(seed + 100, 1.3));
-        let got = moved(&[Some(&a)], &[Some(&b)]);
+        let got = moved(&[Some(&a)], &[Some(&b)]).0;
         let [m] = got.as_slice() else {
             panic!("{got:?}");
         };
@@ -86,7 +79,7 @@ fn chance_moves_nothing() {
     let found: usize = (0..40)
         .map(|seed| {
             let (a, b) = (device(seed, 1.0), device(seed + 1000, 1.0));
-            moved(&[Some(&a)], &[Some(&b)]).len()
+            moved(&[Some(&a)], &[Some(&b)]).0.len()
         })
         .sum();
     assert!(found <= 3, "{found}");
@@ -101,7 +94,7 @@ fn repeated_runs_show_it_too() {
     fn side(r: &[RunDevice]) -> Vec<Option<&RunDevice>> {
         r.iter().map(Some).collect()
     }
-    let got = moved(&side(&a), &side(&b));
+    let got = moved(&side(&a), &side(&b)).0;
     assert!(
         got.iter()
             .any(|m| m.span == "D2C" && m.rwbs.as_deref() == Some("WS")),

@@ -284,7 +284,8 @@ impl Facts<'_> {
                 .filter(|l| row(l).is_some_and(|r| r.p.is_some()))
         };
         let open = |l: &&super::report::Line| !l.confirmed;
-        let maybe = |l: &&super::report::Line| row(l).is_some_and(|r| r.differs == Some(true));
+        let maybe =
+            |l: &&super::report::Line| row(l).is_some_and(|r| r.differs == Some(true) || r.border);
         let perhaps: Vec<String> = tested().filter(open).filter(maybe).map(label).collect();
         let same: Vec<String> = tested()
             .filter(open)

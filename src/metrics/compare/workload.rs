@@ -140,16 +140,11 @@ mod tests {
 
     fn dev(bios: u64, bytes: f64, ops: &[(&'static str, u64)], task: &str) -> RunDevice {
         RunDevice {
-            dev: DevId::new(8, 0),
-            name: None,
-            kind: "request",
-            quantities: Vec::new(),
-            populations: Vec::new(),
-            blocks: 0,
             tasks: [(task.to_string(), bios)].into(),
             ops: ops.iter().copied().collect(),
             bios: Some(bios),
             bytes: Some(bytes),
+            ..RunDevice::named(DevId::new(8, 0), None, "request")
         }
     }
 

@@ -1,0 +1,57 @@
+//! What is kept of a device that is followed by stretches of time, beside its sums.
+
+use super::sample::Sample;
+use crate::event::{CommId, DevId, Rwbs};
+use crate::lifecycle::Stamp;
+use crate::metrics::keys::GroupKey;
+use rustc_hash::FxHashMap;
+
+/// A sub-population before its task has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct LeafKey {
+    pub rwbs: Rwbs,
+    pub class: u64,
+    pub comm: CommId,
+    /// Paired by order, not by sector.
+    pub ordered: bool,
+}
+
+/// What is known of a sub-population beside its sums.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Leaf {
+    /// None: all that found no room.
+    pub key: Option<LeafKey>,
+    pub bytes: (u64, u64),
+}
+
+/// One device.
+pub(super) struct Dev {
+    pub dev: DevId,
+    pub groups: Vec<GroupKey>,
+    pub group_index: FxHashMap<GroupKey, Option<usize>>,
+    pub leaves: Vec<Leaf>,
+    pub leaf_index: FxHashMap<LeafKey, usize>,
+    /// Bios by task.
+    pub tasks: FxHashMap<CommId, u64>,
+    /// Requests that another trace of the same workload samples too.
+    pub sample: Sample,
+    pub last_q: Stamp,
+    pub depth: (u32, Stamp),
+}
+
+impl Dev {
+    /// A device of which nothing is known yet.
+    pub fn new(dev: DevId) -> Dev {
+        Dev {
+            dev,
+            groups: Vec::new(),
+            group_index: FxHashMap::default(),
+            leaves: Vec::new(),
+            leaf_index: FxHashMap::default(),
+            tasks: FxHashMap::default(),
+            sample: Sample::default(),
+            last_q: Stamp::NONE,
+            depth: (0, Stamp::NONE),
+        }
+    }
+}
