@@ -112,7 +112,7 @@ impl<'a> One<'a> {
         let (most, waits, few) = self.most_requests();
         facts.waits = waits + self.retried();
         // A free request goes to who waits for one at once. Who waits though most are free is held back on purpose.
-        let throttled = few >= OFTEN && few * 10 >= c.g && few > waits;
+        let throttled = few >= OFTEN && few * 10 >= c.g && few > facts.waits;
         if throttled {
             disk.wbt_limit = most;
         } else if facts.waits >= OFTEN && facts.waits * 100 >= c.g {
@@ -167,7 +167,7 @@ impl<'a> One<'a> {
     }
 
     /// The most requests between G and C at one time, how many bios waited while there were (nearly) as many, and how many
-    /// got their request while there were less than half as many.
+    /// writes got their request while there were less than half as many.
     fn most_requests(&self) -> (u32, u64, u64) {
         let mut edges: Vec<(Nanos, i32)> = Vec::new();
         for r in self.requests() {
@@ -197,7 +197,7 @@ impl<'a> One<'a> {
                 continue;
             };
             full += u64::from(most > 1 && under_way(g - Nanos(1)) + 1 >= most);
-            few += u64::from(under_way(g) * 2 < most);
+            few += u64::from(b.rwbs.op() == Op::Write && !b.again && under_way(g) * 2 < most);
         }
         (u32::try_from(most).unwrap_or(0), full, few)
     }
