@@ -2,8 +2,9 @@
 //! one whose D2C agree best is taken.
 
 use super::samples::{Sample, unparked};
+use super::times::Observed;
 use super::timing::{Cap, Class, FlushTimes, Model, bucket};
-use super::{Service, Times, rate};
+use super::{Service, Times, rate, together};
 use crate::event::Op;
 use crate::stats::nearest_rank;
 use crate::units::Nanos;
@@ -75,7 +76,8 @@ pub fn fit(samples: &[Sample]) -> Fit {
             }
         }
     }
-    let (_, model, kind) = best.unwrap_or_default();
+    let (_, mut model, kind) = best.unwrap_or_default();
+    model.joins = joins(&model, tried);
     let mut f = judge(model, &samples);
     (f.kind, f.parked) = (kind, parked);
     f
@@ -165,11 +167,12 @@ fn candidates(samples: &[Sample]) -> Vec<(Model, Kind)> {
 
 /// The model with the times that remain when its rate and channels have taken their part.
 fn filled(mut model: Model, samples: &[Sample], kind: &Kind, dirty_too: bool) -> Model {
-    let mut left: BTreeMap<(Class, usize), Vec<(u64, i64)>> = BTreeMap::new();
+    let mut left: BTreeMap<(Class, usize), Vec<Observed>> = BTreeMap::new();
+    let joined = together::with_former(samples);
     let mut dirty: Vec<(u32, i64)> = Vec::new();
     let mut device = model.running(1);
     let mut under_way: BinaryHeap<Reverse<i64>> = BinaryHeap::new();
-    for s in samples {
+    for (s, joined) in samples.iter().zip(joined) {
         while under_way.peek().is_some_and(|d| d.0 <= s.issued.0) {
             under_way.pop();
         }
@@ -186,14 +189,22 @@ fn filled(mut model: Model, samples: &[Sample], kind: &Kind, dirty_too: bool) ->
             Kind::ByDepth => bucket(beside),
             _ => 0,
         };
-        left.entry((class, at)).or_default().push((s.bytes, took));
+        left.entry((class, at)).or_default().push(Observed {
+            bytes: s.bytes,
+            took,
+            joined,
+        });
         under_way.push(Reverse(s.done.0));
     }
     if dirty_too {
         model.flush = per_write(&dirty);
     }
     if model.flush.per_write > 0 {
-        let own = |(n, t): &(u32, i64)| (0, t - model.flush.per_write * i64::from(*n));
+        let own = |(n, t): &(u32, i64)| Observed {
+            bytes: 0,
+            took: t - model.flush.per_write * i64::from(*n),
+            joined: false,
+        };
         left.insert((Class::Flush, 0), dirty.iter().map(own).collect());
     }
     model.times = tables(left);
@@ -201,11 +212,11 @@ fn filled(mut model: Model, samples: &[Sample], kind: &Kind, dirty_too: bool) ->
 }
 
 /// Tables by class; a bucket of few commands takes its neighbour's.
-fn tables(left: BTreeMap<(Class, usize), Vec<(u64, i64)>>) -> BTreeMap<Class, Vec<Times>> {
+fn tables(left: BTreeMap<(Class, usize), Vec<Observed>>) -> BTreeMap<Class, Vec<Times>> {
     /// Commands of a bucket that are enough.
     const ENOUGH: usize = 20;
     let mut out: BTreeMap<Class, Vec<Times>> = BTreeMap::new();
-    let mut kept: BTreeMap<Class, Vec<(u64, i64)>> = BTreeMap::new();
+    let mut kept: BTreeMap<Class, Vec<Observed>> = BTreeMap::new();
     for ((class, at), mut samples) in left {
         let carried = kept.entry(class).or_default();
         let list = out.entry(class).or_default();
@@ -242,6 +253,34 @@ fn per_write(flushes: &[(u32, i64)]) -> FlushTimes {
     FlushTimes {
         per_write: if explains { (xy / xx) as i64 } else { 0 },
     }
+}
+
+/// Whether ends that joined each other do so in the model: if the share of commands that end with the one issued before
+/// comes nearer to the recorded one.
+fn joins(model: &Model, samples: &[Sample]) -> bool {
+    let share = |s: &[Sample]| {
+        let n = together::with_former(s).iter().filter(|j| **j).count();
+        n as f64 / s.len().max(1) as f64
+    };
+    let of = |joins: bool| {
+        let m = Model {
+            joins,
+            ..model.clone()
+        };
+        share(&modelled(&m, samples))
+    };
+    let recorded = share(samples);
+    (of(true) - recorded).abs() < (of(false) - recorded).abs()
+}
+
+/// The commands as the model ends them.
+fn modelled(model: &Model, samples: &[Sample]) -> Vec<Sample> {
+    let pairs = run(model, samples).pairs;
+    let end = |(s, p): (&Sample, (Class, i64, i64))| Sample {
+        done: s.issued + Nanos(p.2),
+        ..*s
+    };
+    samples.iter().zip(pairs).map(end).collect()
 }
 
 /// What a model made of the recorded commands.

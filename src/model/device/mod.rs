@@ -6,6 +6,7 @@ mod rate;
 mod samples;
 mod times;
 mod timing;
+mod together;
 
 pub use fit::{Fit, OpFit, fit, judge};
 pub use given::parse;

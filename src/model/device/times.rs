@@ -15,6 +15,19 @@ pub struct Times {
     pub per_kib: i64,
     /// What was observed beyond that. Empty: nothing.
     pub series: Vec<i64>,
+    /// For each of the series: the command ended together with the one that was issued before it. Empty: none did.
+    pub joined: Vec<bool>,
+}
+
+/// What was observed of one command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Observed {
+    /// Its length.
+    pub bytes: u64,
+    /// What it took, ns.
+    pub took: i64,
+    /// It ended together with the command that was issued before it.
+    pub joined: bool,
 }
 
 impl Times {
@@ -26,14 +39,18 @@ impl Times {
         }
     }
 
-    /// From observed (bytes, ns): the line by least squares if it rises and lengths differ, and what is left as series.
-    pub fn of(samples: &[(u64, i64)]) -> Times {
+    /// From observed commands: the line by least squares if it rises and lengths differ, and what is left as series.
+    pub fn of(samples: &[Observed]) -> Times {
         let per_kib = slope(samples);
         let kept = samples.iter().take(KEPT);
         Times {
             base: 0,
             per_kib,
-            series: kept.map(|(b, t)| t - grown(per_kib, *b)).collect(),
+            series: kept
+                .clone()
+                .map(|s| s.took - grown(per_kib, s.bytes))
+                .collect(),
+            joined: kept.map(|s| s.joined).collect(),
         }
     }
 
@@ -45,12 +62,18 @@ impl Times {
         sum.saturating_add(rest.copied().unwrap_or(0)).max(0)
     }
 
+    /// Whether the `n`-th command ends together with the one before it.
+    pub fn joins(&self, n: usize) -> bool {
+        let k = n.checked_rem(self.joined.len());
+        k.and_then(|k| self.joined.get(k)).copied().unwrap_or(false)
+    }
+
     /// The same line with the mean of the series on top.
     pub fn flat(&self) -> Times {
         Times {
             base: self.mean(0) as i64,
             per_kib: self.per_kib,
-            series: Vec::new(),
+            ..Times::default()
         }
     }
 
@@ -68,19 +91,19 @@ fn grown(per_kib: i64, bytes: u64) -> i64 {
 }
 
 /// ns per KiB, 0 where lengths do not differ or longer ones do not take longer.
-fn slope(samples: &[(u64, i64)]) -> i64 {
+fn slope(samples: &[Observed]) -> i64 {
     let n = samples.len() as f64;
     if samples.len() < 20 {
         return 0;
     }
-    let x = |s: &(u64, i64)| s.0 as f64 / 1024.0;
+    let x = |s: &Observed| s.bytes as f64 / 1024.0;
     let (mx, my) = (
         samples.iter().map(x).sum::<f64>() / n,
-        samples.iter().map(|s| s.1 as f64).sum::<f64>() / n,
+        samples.iter().map(|s| s.took as f64).sum::<f64>() / n,
     );
     let (mut xx, mut xy, mut yy) = (0.0, 0.0, 0.0);
     for s in samples {
-        let (dx, dy) = (x(s) - mx, s.1 as f64 - my);
+        let (dx, dy) = (x(s) - mx, s.took as f64 - my);
         xx += dx * dx;
         xy += dx * dy;
         yy += dy * dy;
@@ -96,23 +119,32 @@ fn slope(samples: &[(u64, i64)]) -> i64 {
 mod tests {
     use super::*;
 
+    fn of(samples: &[(u64, i64)]) -> Times {
+        let alone = |s: &(u64, i64)| Observed {
+            bytes: s.0,
+            took: s.1,
+            joined: false,
+        };
+        Times::of(&samples.iter().map(alone).collect::<Vec<_>>())
+    }
+
     #[test]
     fn a_line_is_found_where_there_is_one() {
         let line: Vec<(u64, i64)> = (1..200)
             .map(|k| (k * 1024, 5_000 + 70 * k as i64))
             .collect();
-        let t = Times::of(&line);
+        let t = of(&line);
         assert_eq!(t.per_kib, 70);
         assert_eq!(t.at(1024 * 1024, 3), 5_000 + 70 * 1024);
         let flat: Vec<(u64, i64)> = (1..200).map(|k| (k * 1024, 5_000)).collect();
-        assert_eq!(Times::of(&flat).per_kib, 0);
+        assert_eq!(of(&flat).per_kib, 0);
         let falling: Vec<(u64, i64)> = (1..200).map(|k| (k * 1024, 50_000 - k as i64)).collect();
-        assert_eq!(Times::of(&falling).per_kib, 0);
+        assert_eq!(of(&falling).per_kib, 0);
     }
 
     #[test]
     fn a_series_goes_round() {
-        let t = Times::of(&[(4096, 5), (4096, 7), (4096, 60)]);
+        let t = of(&[(4096, 5), (4096, 7), (4096, 60)]);
         let got: Vec<i64> = (0..4).map(|n| t.at(4096, n)).collect();
         assert_eq!(got, [5, 7, 60, 5]);
         assert_eq!(t.mean(4096), 24.0);

@@ -77,6 +77,8 @@ pub struct Model {
     pub times: BTreeMap<Class, Vec<Times>>,
     /// Flushes.
     pub flush: FlushTimes,
+    /// Commands that ended together do so again: an interrupt tells of all that is done by then.
+    pub joins: bool,
 }
 
 impl Model {
@@ -93,6 +95,7 @@ impl Model {
             next: i64::MIN,
             free: vec![i64::MIN; self.channels as usize],
             written: 0,
+            last: i64::MIN,
         }
     }
 
@@ -147,6 +150,8 @@ pub(super) struct Running {
     /// When each channel is.
     free: Vec<i64>,
     written: u32,
+    /// When the command before is done; flushes end alone.
+    last: i64,
 }
 
 impl Running {
@@ -206,11 +211,13 @@ impl Service for Running {
     fn done_at(&mut self, now: Nanos, c: &Command) -> Nanos {
         let class = Class::of(c.op);
         let (channel, start) = self.start(now.0, c);
+        let mut joins = false;
         let mut took = match self.model.of(class, c.beside) {
             Some((at, t)) => {
                 let n = self.counts.entry((class, at)).or_default();
                 let first = (self.shift % t.series.len().max(1) as u64) as usize;
                 let time = t.at(c.bytes, first.wrapping_add(*n));
+                joins = self.model.joins && t.joins(first.wrapping_add(*n));
                 *n = n.wrapping_add(1);
                 time
             }
@@ -218,7 +225,14 @@ impl Service for Running {
         };
         let dirty = i64::from(self.dirty(class));
         took = took.saturating_add(self.model.flush.per_write.saturating_mul(dirty));
-        let done = start.saturating_add(took).max(now.0);
+        let mut done = start.saturating_add(took).max(now.0);
+        if joins && self.last > start {
+            done = self.last;
+        }
+        self.last = match class {
+            Class::Flush => i64::MIN,
+            _ => done,
+        };
         self.occupy(channel, done);
         Nanos(done)
     }

@@ -103,14 +103,30 @@ impl Sim<'_> {
         }
     }
 
+    /// A throttled request has ended. Who waits is woken together, as many as there is room for, once few are left: none
+    /// on a device with a write cache, else less than half of the limit (`wbt_rqw_done`, block/blk-wbt.c, 6.1 and 6.12;
+    /// `calc_wb_limits` of a limit above 2).
     pub(super) fn end_throttled(&mut self, layer: u32) {
-        let waiter = self.disks[layer].throttle_waiters.pop_front();
-        match waiter {
-            Some(c) => {
-                self.ctxs[c].admitted = true;
-                self.wake(c);
+        let d = &mut self.disks[layer];
+        d.throttled = d.throttled.saturating_sub(1);
+        let normal = if d.write_cache {
+            0
+        } else {
+            d.throttle.div_ceil(2)
+        };
+        let background = d.throttle.div_ceil(4);
+        let few = d.throttled == 0 || d.throttled + background / 2 <= normal;
+        while few {
+            let d = &mut self.disks[layer];
+            if d.throttled >= d.throttle {
+                break;
             }
-            None => self.disks[layer].throttled -= 1,
+            let Some(c) = d.throttle_waiters.pop_front() else {
+                break;
+            };
+            d.throttled += 1;
+            self.ctxs[c].admitted = true;
+            self.wake(c);
         }
     }
 

@@ -200,7 +200,8 @@ impl Sim<'_> {
             return None;
         }
         let d = &mut self.disks[layer];
-        if d.throttled < limit {
+        // Nobody passes who sleeps (`rq_qos_wait`, block/blk-rq-qos.c).
+        if d.throttled < limit && d.throttle_waiters.is_empty() {
             d.throttled += 1;
             self.ctxs[c].admitted = true;
             return None;

@@ -109,9 +109,13 @@ impl<'a> One<'a> {
     /// Tags and requests.
     fn limits(&self, disk: &mut Disk, facts: &mut DiskFacts, notes: &mut Vec<String>) {
         let c = self.counts;
-        let (most, waits) = self.most_requests();
+        let (most, waits, few) = self.most_requests();
         facts.waits = waits + self.retried();
-        if facts.waits >= OFTEN && facts.waits * 100 >= c.g {
+        // A free request goes to who waits for one at once. Who waits though most are free is held back on purpose.
+        let throttled = few >= OFTEN && few * 10 >= c.g && few > facts.waits;
+        if throttled {
+            disk.wbt_limit = most;
+        } else if facts.waits >= OFTEN && facts.waits * 100 >= c.g {
             facts.requests_reached = Some(most);
         }
         // What the driver had before it refused one is what the device takes.
@@ -162,8 +166,9 @@ impl<'a> One<'a> {
             .then_some(c.depth.saturating_sub(1).max(1))
     }
 
-    /// The most requests between G and C at one time, and how many bios waited while there were (nearly) as many.
-    fn most_requests(&self) -> (u32, u64) {
+    /// The most requests between G and C at one time, how many bios waited while there were (nearly) as many, and how many
+    /// writes got their request while there were less than half as many.
+    fn most_requests(&self) -> (u32, u64, u64) {
         let mut edges: Vec<(Nanos, i32)> = Vec::new();
         for r in self.requests() {
             if let (Some(g), Some(c)) = (r.g, r.c)
@@ -181,18 +186,20 @@ impl<'a> One<'a> {
             most = most.max(now);
             steps.push((t, now));
         }
-        let full = |t: Nanos| {
+        let under_way = |t: Nanos| {
             let k = steps.partition_point(|s| s.0 < t);
             let at = k.checked_sub(1).and_then(|k| steps.get(k));
-            at.is_some_and(|s| s.1 + 1 >= most && most > 1)
+            at.map_or(0, |s| s.1)
         };
-        let waiting = |b: &&Seen| {
-            let late =
-                b.g.is_some_and(|g| (g - b.q).0 > WAITED && full(g - Nanos(1)));
-            late && !b.elsewhere && b.pieces == 1
-        };
-        let waits = self.bios().filter(waiting).count() as u64;
-        (u32::try_from(most).unwrap_or(0), waits)
+        let (mut full, mut few) = (0, 0);
+        for b in self.bios().filter(|b| !b.elsewhere && b.pieces == 1) {
+            let Some(g) = b.g.filter(|g| (*g - b.q).0 > WAITED) else {
+                continue;
+            };
+            full += u64::from(most > 1 && under_way(g - Nanos(1)) + 1 >= most);
+            few += u64::from(b.rwbs.op() == Op::Write && !b.again && under_way(g) * 2 < most);
+        }
+        (u32::try_from(most).unwrap_or(0), full, few)
     }
 
     /// Longest request: from splits, else from requests at which merging stopped.
@@ -277,6 +284,9 @@ fn told(q: &QueueInfo, disk: &mut Disk, facts: &mut DiskFacts) {
     }
     if let Some(n) = small(q.max_segments).filter(|n| *n > 0) {
         disk.max_segments = n;
+    }
+    if q.wbt_lat_usec == Some(0) {
+        disk.wbt_limit = 0;
     }
     disk.write_cache = q.write_cache.unwrap_or(disk.write_cache);
     disk.fua = q.fua.unwrap_or(disk.fua);

@@ -71,7 +71,7 @@ fn a_full_plug_is_flushed_before_the_next_is_added() {
         0,
         &format!("plug, {}, think 50, unplug, wait 0", text.join(",")),
     );
-    let got = lines(&w.run());
+    let got = super::lines(&w.run());
     // 32 requests, then the 33rd is allocated and finds the plug full.
     assert_eq!(got[0..4], ["Q W 0+8", "G W 0+8", "P", "Q W 100+8"]);
     let g33 = got.iter().position(|l| l == "G W 3200+8").unwrap();
@@ -91,7 +91,7 @@ fn several_queues_double_the_limit_and_are_inserted_by_queue() {
         .map(|i| format!("W {}+8 on {}", i * 100, i % 2))
         .collect();
     w.task(0, &format!("plug, {}, unplug, wait 0", text.join(",")));
-    let got = lines(&w.run());
+    let got = super::lines(&w.run());
     let g = got.iter().position(|l| l == "G W 6400+8").unwrap();
     assert_eq!(got[g + 1..g + 3], ["U 32", "D W 0+8"]);
     assert_eq!(got[g + 34], "1:U 32");
@@ -221,6 +221,25 @@ fn throttled_writes_wait_before_they_get_a_request() {
         "Q W 0+8, G W 0+8, P, U 1, D W 0+8, Q W 100+8, C W 0+8, G W 100+8, P, U 1, D W 100+8
          Q R 200+8, G R 200+8, P, U 1, D R 200+8, C W 100+8, C R 200+8",
     );
+}
+
+/// `wbt_rqw_done`: with a write cache nobody is woken before all that were let through have ended; then as many as may be.
+#[test]
+fn throttled_writers_are_woken_together_when_the_device_is_idle() {
+    let mut w = World::new(vec![disk(topology::Disk {
+        wbt_limit: 2,
+        ..topology::Disk::default()
+    })]);
+    w.policy.wbt = crate::model::policy::Switch::On;
+    for k in 0..4 {
+        w.task(k, &format!("W {}+8, wait 0", 100 * k));
+    }
+    let log: Vec<String> = super::lines(&w.run())
+        .into_iter()
+        .filter(|e| e.starts_with(['G', 'C']))
+        .collect();
+    let kinds: String = log.iter().filter_map(|e| e.chars().next()).collect();
+    assert_eq!(kinds, "GGCCGGCC", "{log:?}");
 }
 
 #[test]
