@@ -3,7 +3,7 @@
 use super::run::Base;
 use crate::error::Result;
 use crate::event::Op;
-use crate::model::policy::{Ata, DmFlush, FlushInsert, PlugMode, Zoned};
+use crate::model::policy::{Ata, DmFlush, FlushInsert, PlugMode, Sched, Zoned};
 use crate::model::signature::{Signature, Term};
 use crate::model::{LayerKind, Policy, Workload};
 
@@ -16,6 +16,8 @@ pub struct Facts {
     pub lines: bool,
     /// Some disk has sequential zones.
     pub zoned: bool,
+    /// Some disk has mq-deadline.
+    pub deadline: bool,
 }
 
 impl Facts {
@@ -40,6 +42,7 @@ impl Facts {
             flushes: cached && asks(no_fua),
             lines: layers().any(|k| matches!(k, LayerKind::Linear(l) if l.len() > 1)),
             zoned: disks().any(|d| d.zone_sectors > 0),
+            deadline: disks().any(|d| d.sched == Sched::MqDeadline),
         }
     }
 }
@@ -88,6 +91,8 @@ const PLUGS: [PlugMode; 6] = [
 
 /// A candidate must be nearer than the one held by this share to replace it: small differences are the device's noise.
 const NEARER: f64 = 0.97;
+/// And by this much: a term counts as differing from 1 on, and distances below a tenth of that are chance.
+const APART: f64 = 0.1;
 
 struct Search<'a> {
     base: &'a Base,
@@ -119,7 +124,7 @@ impl Search<'_> {
         for (label, policy) in candidates {
             let i = self.at(&policy)?;
             let distance = |i: usize| self.tried.get(i).map_or(f64::MAX, |t| t.distance);
-            if distance(i) < distance(best) * NEARER {
+            if distance(i) < distance(best) * NEARER && distance(best) - distance(i) > APART {
                 best = i;
             }
             if policy != held {
@@ -162,7 +167,9 @@ pub fn infer(base: &Base, start: Policy, told: &[&str], recorded: &Signature) ->
     let free = |name: &str| !told.contains(&name);
     let mut held = start;
     if facts.zoned && free("zoned") {
-        let all = each(&held, "zoned", Zoned::ALL, Zoned::name, |p, v| p.zoned = v);
+        let mut all = each(&held, "zoned", Zoned::ALL, Zoned::name, |p, v| p.zoned = v);
+        // Zones are locked by mq-deadline alone (block/mq-deadline.c, up to 6.9).
+        all.retain(|(_, p)| p.zoned != Zoned::Lock || facts.deadline);
         held = s.best(held, all)?;
     }
     if facts.flushes {

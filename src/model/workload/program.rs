@@ -229,7 +229,7 @@ impl Writer<'_> {
             Some(d) => (submitted >= d as usize).then(|| d - 1),
             None => own_end
                 .filter(|_| a.slept || gap > BUSY.max(3 * self.pace))
-                .filter(|_| self.slept_for_own(since, before))
+                .filter(|_| self.slept_for_own(s, since, before, submitted))
                 .map(|_| u32::try_from(submitted.saturating_sub(before)).unwrap_or(u32::MAX)),
         };
         if let Some(n) = waits {
@@ -267,10 +267,13 @@ impl Writer<'_> {
         Some((spec, e.time))
     }
 
-    /// Whether one of the task's own bios ended while the task did not run: only then can it have waited.
-    fn slept_for_own(&self, since: usize, before: usize) -> bool {
+    /// Whether one of the task's own bios ended while the task did not run: only then can it have waited. The worker that
+    /// sends on its bios runs in its place also where it did not wait, so that says nothing while other bios are under way.
+    fn slept_for_own(&self, s: &Seen, since: usize, before: usize, submitted: usize) -> bool {
         let ends = self.own.get(since..before).unwrap_or(&[]);
-        ends.iter().any(|e| e.running != self.pid)
+        let pushed_aside = |e: &End| s.elsewhere && e.running == s.maker && before < submitted;
+        ends.iter()
+            .any(|e| e.running != self.pid && !pushed_aside(e))
     }
 
     /// A sleep emptied the plug. So it does here, though what was waited for may have ended already, or is not in the
