@@ -36,6 +36,8 @@ pub enum Step {
     Wait(u32),
     /// Sleeps until this bio, of whatever task, has ended.
     WaitFor(u32),
+    /// What being woken takes (the interrupt's end, the scheduler): only if the `Wait` or `WaitFor` just before did sleep.
+    Wake(Nanos),
     /// Sleeps until this time (arrivals as recorded).
     At(Nanos),
 }

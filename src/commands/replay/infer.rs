@@ -3,7 +3,7 @@
 use super::run::Base;
 use crate::error::Result;
 use crate::event::Op;
-use crate::model::policy::{Ata, DmFlush, FlushInsert, PlugMode, Zoned};
+use crate::model::policy::{Ata, DmFlush, FlushInsert, PlugMode, Sched, Zoned};
 use crate::model::signature::{Signature, Term};
 use crate::model::{LayerKind, Policy, Workload};
 
@@ -16,6 +16,8 @@ pub struct Facts {
     pub lines: bool,
     /// Some disk has sequential zones.
     pub zoned: bool,
+    /// Some disk has mq-deadline.
+    pub deadline: bool,
 }
 
 impl Facts {
@@ -40,6 +42,7 @@ impl Facts {
             flushes: cached && asks(no_fua),
             lines: layers().any(|k| matches!(k, LayerKind::Linear(l) if l.len() > 1)),
             zoned: disks().any(|d| d.zone_sectors > 0),
+            deadline: disks().any(|d| d.sched == Sched::MqDeadline),
         }
     }
 }
@@ -204,7 +207,9 @@ pub fn infer(base: &Base, start: Policy, told: &[&str], recorded: &Signature) ->
     let free = |name: &str| !told.contains(&name);
     let mut held = start;
     if facts.zoned && free("zoned") {
-        let all = each(&held, "zoned", Zoned::ALL, Zoned::name, |p, v| p.zoned = v);
+        let mut all = each(&held, "zoned", Zoned::ALL, Zoned::name, |p, v| p.zoned = v);
+        // Zones are locked by mq-deadline alone (block/mq-deadline.c, up to 6.9).
+        all.retain(|(_, p)| p.zoned != Zoned::Lock || facts.deadline);
         held = s.best(held, all, OF_ZONED)?;
     }
     if facts.flushes {

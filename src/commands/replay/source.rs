@@ -16,7 +16,7 @@ use crate::metrics::report::StatsReport;
 use crate::model::device::{Fit, OpFit};
 use crate::model::policy::{Ata, DmFlush, Switch, Zoned};
 use crate::model::signature::Signature;
-use crate::model::workload::{self, Options, Recorded, Recorder};
+use crate::model::workload::{self, Options, Recorded, Recorder, ZonesFrom};
 use crate::model::{LayerKind, Policy};
 use crate::units::{Nanos, human_count, human_ns};
 
@@ -283,12 +283,18 @@ fn start(r: &Recorded, longest_plug: u64) -> Policy {
             true => Switch::On,
             false => Switch::Off,
         },
-        zoned: match disks().any(|d| d.zone_sectors > 0) {
+        // The order of writes alone does not tell an ordinary disk that is written in sequence from a zoned one.
+        zoned: match r.disks.values().any(|d| shown(d.zones)) {
             true => Zoned::Plug,
             false => Zoned::Off,
         },
         ..default
     }
+}
+
+/// Whether the trace shows zones by more than the order of writes.
+fn shown(z: ZonesFrom) -> bool {
+    matches!(z, ZonesFrom::Known | ZonesFrom::Held)
 }
 
 fn models(r: &Recorded) -> Vec<DeviceFit> {
@@ -329,7 +335,8 @@ pub fn cannot(row: &Row, base: &Base, facts: &Facts) -> Option<String> {
     }
     if named("zoned ") && p.zoned != Zoned::Off && !facts.zoned && p.zone_size.is_none() {
         return Some(
-            "this trace does not show zones: give --zone-size BYTES if the device has some"
+            "this trace does not show zones: no resets, no writes held back, and no zone size from 256 KiB to 256 MiB within \
+             which writes follow each other; give --zone-size BYTES if the device has zones"
                 .to_string(),
         );
     }

@@ -169,6 +169,8 @@ pub(super) struct Context {
     /// What it took from a queue and tries to issue.
     pub run: VecDeque<u32>,
     pub sleep: Sleep,
+    /// It slept, and being woken was not charged yet.
+    pub slept: bool,
     /// Own bios under way.
     pub outstanding: u32,
     /// A tag was handed to it while it slept.
@@ -194,6 +196,7 @@ impl Context {
             group: VecDeque::new(),
             run: VecDeque::new(),
             sleep: Sleep::Idle,
+            slept: false,
             outstanding: 0,
             granted: false,
             admitted: false,

@@ -106,13 +106,19 @@ impl Sim<'_> {
             };
         };
         let advance = match step {
-            Step::Think(d) => Next::After(*d),
+            Step::Think(d) => {
+                self.ctxs[c].slept = false;
+                Next::After(*d)
+            }
             Step::PlugStart => {
                 self.open_plug(c);
                 Next::Now
             }
             Step::PlugFinish => self.plug_finish(c),
-            Step::Submit(b) => self.submit_spec(c, *b),
+            Step::Submit(b) => {
+                self.ctxs[c].slept = false;
+                self.submit_spec(c, *b)
+            }
             Step::Wait(n) => match self.ctxs[c].outstanding <= *n {
                 true => Next::Now,
                 false => return self.sleep(c, Sleep::Outstanding(*n)),
@@ -120,6 +126,10 @@ impl Sim<'_> {
             Step::WaitFor(b) => match self.ended.get(*b as usize) {
                 Some(false) => return self.sleep_for_bio(c, *b),
                 _ => Next::Now,
+            },
+            Step::Wake(d) => match std::mem::take(&mut self.ctxs[c].slept) {
+                true => Next::After(*d),
+                false => Next::Now,
             },
             Step::At(t) if self.clock.now >= *t => Next::Now,
             Step::At(t) => match self.must_unplug(c) {
@@ -140,7 +150,11 @@ impl Sim<'_> {
     }
 
     pub(super) fn sleep(&mut self, c: u32, why: Sleep) -> Next {
-        self.must_unplug(c).unwrap_or(Next::Asleep(why))
+        if let Some(first) = self.must_unplug(c) {
+            return first;
+        }
+        self.ctxs[c].slept = true;
+        Next::Asleep(why)
     }
 
     fn sleep_for_bio(&mut self, c: u32, bio: u32) -> Next {

@@ -2,8 +2,9 @@
 
 use super::record::{Counts, Recorder, Rq, Seen};
 use super::recorded::Options;
+use super::sched;
 use super::stack::Stack;
-use super::{sched, zones};
+use super::zones::{self, ZonesFrom};
 use crate::event::{DevId, Op, QueueInfo};
 use crate::lifecycle::RequestKind;
 use crate::model::policy::Sched;
@@ -27,8 +28,8 @@ pub struct DiskFacts {
     pub contiguous: u64,
     /// Bios that were merged.
     pub merges: u64,
-    /// The zone size is a guess.
-    pub zone_guessed: bool,
+    /// What the zones are known from.
+    pub zones: ZonesFrom,
     /// Longest request, bytes.
     pub longest: u64,
     /// What the queue attributes told.
@@ -68,24 +69,37 @@ pub fn infer(
         one.limits(disk, &mut facts, notes);
         one.caches(disk);
         (disk.sched, facts.sched_seen) = sched::of(rec, layer.dev);
-        (disk.zone_sectors, facts.zone_guessed) = zones::of(rec, layer.dev);
+        (disk.zone_sectors, facts.zones) = zones::of(rec, layer.dev);
         if let Some(z) = options.zone_size {
-            (disk.zone_sectors, facts.zone_guessed) = (z / 512, false);
-        }
-        if disk.zone_sectors > 0 && facts.zone_guessed {
-            notes.push(format!(
-                "{}: zones of {} sectors are a guess (--zone-size tells)",
-                layer.dev, disk.zone_sectors
-            ));
+            (disk.zone_sectors, facts.zones) = (z / 512, ZonesFrom::Known);
         }
         one.lengths(disk, &mut facts);
         one.lists(disk);
         if let Some(q) = options.queues.get(&layer.dev) {
             told(q, disk, &mut facts);
         }
+        guessed_zones(layer.dev, disk.zone_sectors, facts.zones, notes);
         out.insert(layer.dev, facts);
     }
     out
+}
+
+/// Tells on what a guess rests.
+fn guessed_zones(dev: DevId, sectors: u64, from: ZonesFrom, notes: &mut Vec<String>) {
+    let why = match from {
+        _ if sectors == 0 => return,
+        ZonesFrom::Nothing | ZonesFrom::Known => return,
+        ZonesFrom::Held => {
+            "writes were held back, and no request of a zone began before the last had ended"
+        }
+        ZonesFrom::Order => {
+            "nearly all writes begin where the last of their zone ended, as they also do on an ordinary disk that is \
+             written in sequence"
+        }
+    };
+    notes.push(format!(
+        "{dev}: zones of {sectors} sectors are a guess (--zone-size tells): {why}"
+    ));
 }
 
 /// One disk of a recording.
@@ -215,8 +229,8 @@ impl<'a> One<'a> {
         (facts.contiguous, stopped) = self.contiguous(longest);
         let split = self.counts.fronts.iter().max_by_key(|f| f.1).map(|f| *f.0);
         // Requests that never got longer, though the next bio would have fitted behind them.
-        let limit =
-            (stopped >= OFTEN && (facts.merges > 0 || disk.zone_sectors > 0)).then_some(longest);
+        let zoned = matches!(facts.zones, ZonesFrom::Known | ZonesFrom::Held);
+        let limit = (stopped >= OFTEN && (facts.merges > 0 || zoned)).then_some(longest);
         disk.max_sectors = match split.or(limit) {
             Some(n) if n >= longest => u32::try_from(n).unwrap_or(u32::MAX),
             _ => disk
@@ -293,10 +307,10 @@ fn told(q: &QueueInfo, disk: &mut Disk, facts: &mut DiskFacts) {
     let zoned = q.zoned.as_deref().map(|z| z != "none");
     match (zoned, q.chunk_sectors) {
         (Some(true), Some(n)) if n > 0 => {
-            (disk.zone_sectors, facts.zone_guessed) = (n, false);
+            (disk.zone_sectors, facts.zones) = (n, ZonesFrom::Known);
         }
         (Some(false), chunk) => {
-            disk.zone_sectors = 0;
+            (disk.zone_sectors, facts.zones) = (0, ZonesFrom::Nothing);
             disk.chunk_sectors = small(chunk).unwrap_or(0);
         }
         _ => {}

@@ -23,3 +23,4 @@ pub use disk::DiskFacts;
 pub use generate::{Block004, IopsReader, Plug2k, ZonedWriter};
 pub use record::Recorder;
 pub use recorded::{Arrivals, Options, Recorded, Refusal, Refusals};
+pub use zones::ZonesFrom;

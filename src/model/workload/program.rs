@@ -28,6 +28,12 @@ const LONG: i64 = 50_000;
 /// A task that waited for a bio of its own goes on within this time, or does something else meanwhile.
 const LONG_AFTER: i64 = 500_000;
 
+/// Times the usual gap after a wait beyond which more than waking was in it.
+const LATE: i64 = 4;
+
+/// Fewer gaps without a wait do not tell a task's own time.
+const FREE: usize = 8;
+
 /// The programs, and the bios in the order of their submission.
 pub fn tasks(b: &Build<'_>, notes: &mut Vec<String>) -> (Vec<Task>, Vec<BioSpec>) {
     let (bios, spec_of) = bios(b);
@@ -151,6 +157,10 @@ struct Writer<'a> {
     own: &'a [End],
     depth: Option<u32>,
     pace: i64,
+    /// The task's own time between two bios where it did not wait.
+    work: i64,
+    /// The longest that waking takes.
+    latest: i64,
     steps: Vec<Step>,
     open: bool,
 }
@@ -158,12 +168,15 @@ struct Writer<'a> {
 fn task(b: &Build<'_>, pid: u32, acts: &[Act], spec_of: &[Option<u32>]) -> Option<Task> {
     let first = b.rec.seen.get(acts.first()?.bio as usize)?;
     let own = b.ends.of_task(pid);
+    let (work, latest) = own_time(b, pid, acts, own);
     let mut w = Writer {
         b,
         pid,
         own,
         depth: window(&under_way_at_pauses(b, pid, acts, own)),
         pace: pace(b, acts, own),
+        work,
+        latest,
         steps: Vec::new(),
         open: false,
     };
@@ -216,7 +229,7 @@ impl Writer<'_> {
             Some(d) => (submitted >= d as usize).then(|| d - 1),
             None => own_end
                 .filter(|_| a.slept || gap > BUSY.max(3 * self.pace))
-                .filter(|_| self.slept_for_own(since, before))
+                .filter(|_| self.slept_for_own(s, since, before, submitted))
                 .map(|_| u32::try_from(submitted.saturating_sub(before)).unwrap_or(u32::MAX)),
         };
         if let Some(n) = waits {
@@ -235,13 +248,13 @@ impl Writer<'_> {
                 None => from,
             };
             self.asleep(a);
-            return self.think((t - from).0);
+            return self.woken((t - from).0, from > busy_until);
         }
         let waited = a.slept || gap > LONG;
         if let Some((spec, time)) = self.other(busy_until, t, spec_of).filter(|_| waited) {
             self.steps.push(Step::WaitFor(spec));
             self.asleep(a);
-            return self.think((t - time).0);
+            return self.woken((t - time).0, true);
         }
         self.asleep(a);
         self.think(gap);
@@ -254,10 +267,13 @@ impl Writer<'_> {
         Some((spec, e.time))
     }
 
-    /// Whether one of the task's own bios ended while the task did not run: only then can it have waited.
-    fn slept_for_own(&self, since: usize, before: usize) -> bool {
+    /// Whether one of the task's own bios ended while the task did not run: only then can it have waited. The worker that
+    /// sends on its bios runs in its place also where it did not wait, so that says nothing while other bios are under way.
+    fn slept_for_own(&self, s: &Seen, since: usize, before: usize, submitted: usize) -> bool {
         let ends = self.own.get(since..before).unwrap_or(&[]);
-        ends.iter().any(|e| e.running != self.pid)
+        let pushed_aside = |e: &End| s.elsewhere && e.running == s.maker && before < submitted;
+        ends.iter()
+            .any(|e| e.running != self.pid && !pushed_aside(e))
     }
 
     /// A sleep emptied the plug. So it does here, though what was waited for may have ended already, or is not in the
@@ -267,6 +283,22 @@ impl Writer<'_> {
             self.steps.push(Step::PlugFinish);
             self.open = false;
         }
+    }
+
+    /// A gap after a wait. One that is far longer than the task takes without a wait holds what waking took, if it had
+    /// nothing to do (`idle`) when what it waited for came.
+    fn woken(&mut self, ns: i64, idle: bool) {
+        let long = ns > BUSY.max(3 * self.pace.max(self.work));
+        let wake = if idle && long {
+            ns - self.work.min(ns)
+        } else {
+            0
+        };
+        let wake = wake.min(self.latest);
+        if wake > 0 {
+            self.steps.push(Step::Wake(Nanos(wake)));
+        }
+        self.think(ns - wake);
     }
 
     fn think(&mut self, ns: i64) {
@@ -313,6 +345,41 @@ fn pace(b: &Build<'_>, acts: &[Act], own: &[End]) -> i64 {
     }
     gaps.sort_unstable();
     gaps.get(gaps.len() / 2).copied().unwrap_or(0)
+}
+
+/// A task's own time between two bios: the median gap with no end of its own bios in it. A task that always waits has none:
+/// then its short gaps from an end to the next bio (the first decile), of which waking is the smaller part. With it the
+/// longest that waking takes: what goes on later than [`LATE`] times its median was kept by something else.
+fn own_time(b: &Build<'_>, pid: u32, acts: &[Act], own: &[End]) -> (i64, i64) {
+    let (mut free, mut after) = (Vec::new(), Vec::new());
+    for w in acts.windows(2) {
+        let [a, n] = w else { continue };
+        let (Some(s), Some(n)) = (
+            b.rec.seen.get(a.bio as usize),
+            b.rec.seen.get(n.bio as usize),
+        ) else {
+            continue;
+        };
+        let busy_until = s.q.max(end_of_call(b.costs, s, a));
+        let (since, before) = (ended_before(own, s.q), ended_before(own, n.q));
+        let ends = own.get(since..before).unwrap_or(&[]);
+        match ends.last() {
+            None => free.push((n.q - busy_until).0.max(0)),
+            Some(e) if e.running != pid => after.push((n.q - e.time.max(busy_until)).0.max(0)),
+            Some(_) => {}
+        }
+    }
+    free.sort_unstable();
+    after.sort_unstable();
+    let work = match free.len() >= FREE {
+        true => free.get(free.len() / 2),
+        false => after.get(after.len() / 10),
+    };
+    let usual = after.get(after.len() / 2).copied().unwrap_or(0);
+    (
+        work.copied().unwrap_or(0),
+        usual.max(BUSY).saturating_mul(LATE),
+    )
 }
 
 /// How many of its bios a task had under way when it stopped to wait for some.
