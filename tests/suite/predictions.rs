@@ -252,7 +252,12 @@ fn entries(lab: &Path) -> Vec<Entry> {
             }
         }
         let (from, to) = (&recorded[&p.from], &recorded[&p.to]);
-        let r = json(&["replay", p.option, p.value], &trace(lab, &p.from));
+        let mut args = vec!["replay", p.option, p.value];
+        if p.value == "per-line" {
+            // The manifest tells; data that lie side by side on one disk do not.
+            args.extend(["--dm-lines", "2"]);
+        }
+        let r = json(&args, &trace(lab, &p.from));
         let predicted = main_disk(&r["runs"][0]["key"]);
         // Requests of the real recording: more than a guess could know.
         let scale = |n: &Numbers| n.get("requests_per_bio").copied().filter(|v| *v > 0.0);
