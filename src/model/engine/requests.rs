@@ -116,7 +116,10 @@ impl Sim<'_> {
         };
         let background = d.throttle.div_ceil(4);
         let few = d.throttled == 0 || d.throttled + background / 2 <= normal;
-        while few {
+        if !few {
+            return;
+        }
+        loop {
             let d = &mut self.disks[layer];
             if d.throttled >= d.throttle {
                 break;
