@@ -173,7 +173,7 @@ fn a_task_that_goes_on_when_anothers_bio_ends_waited_for_it() {
         [
             Step::Submit(0),
             Step::WaitFor(1),
-            Step::Wake(Nanos(30_000)),
+            Step::Think(Nanos(30_000)),
             Step::Submit(2),
         ]
     );
