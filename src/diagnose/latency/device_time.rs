@@ -10,17 +10,17 @@ use crate::units::{human_count, human_ns};
 pub(super) static RULE: Rule = Rule {
     id: "device-time",
     question: Question::Latency,
-    about: "data requests spend most of their time between issue and completion",
+    about: "data requests spend a great part of their time between issue and completion",
     thresholds: &[
         Threshold {
             name: "share",
-            value: 0.5,
-            reason: "from half of the time on, nothing above the driver can win as much as the device can",
+            value: 0.25,
+            reason: "from a quarter of the time on, if no wait before the issue is longer, nothing above the driver can win as much as the device can",
         },
         Threshold {
             name: "rival",
-            value: 0.8,
-            reason: "the greatest wait before the issue, against the time on the device: if it is about as long, requests wait a whole turn of the device, and the wait is the answer",
+            value: 1.5,
+            reason: "the greatest wait before the issue, against the time on the device: if it is much longer, requests wait more than a whole turn of the device, and the wait is the answer",
         },
         Threshold {
             name: "requests",
@@ -36,7 +36,9 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let rival = levels.of(&RULE, "rival");
     let time = |_, d: &Device| {
         let s = &d.parts.sum;
-        let waits = [s.q2g, s.plug, s.scheduler, s.flush];
+        // The drain before a flush is the device's own work on requests issued before.
+        let flush = (s.flush as f64 * d.flush_ran()) as u64;
+        let waits = [s.q2g, s.plug, s.scheduler, flush];
         let most = waits.into_iter().max().unwrap_or(0);
         (most as f64 <= rival * s.d2c as f64).then_some(s.d2c)
     };
