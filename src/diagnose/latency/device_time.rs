@@ -14,13 +14,13 @@ pub(super) static RULE: Rule = Rule {
     thresholds: &[
         Threshold {
             name: "share",
-            value: 0.25,
-            reason: "from a quarter of the time on, if no wait before the issue is longer, nothing above the driver can win as much as the device can",
+            value: 0.15,
+            reason: "as much as a wait in the scheduler needs, so that the greater of the two is not left out; below it the device is not what requests wait for",
         },
         Threshold {
             name: "rival",
             value: 1.5,
-            reason: "the greatest wait before the issue, against the time on the device: if it is much longer, requests wait more than a whole turn of the device, and the wait is the answer",
+            reason: "the greatest wait before the issue, against the time on the device: if it is much longer, requests wait for more than a whole turn of the device, and the wait is the answer",
         },
         Threshold {
             name: "requests",
@@ -53,6 +53,10 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let queued = depth.is_some_and(|d| d.mean >= 1.5);
     let name = sysfs(facts, id);
     let told = d.parts.with_q * 2 >= n;
+    let little = match ratio(ns, sum.whole) >= 0.5 {
+        true => "; settings above the driver gain little here",
+        false => "",
+    };
     let confidence = match (told, facts.meta.fields.completions_may_vanish) {
         (true, false) => 0.95,
         (true, true) => 0.75,
@@ -82,7 +86,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
                 "blkan requests --dev {id} TRACE: which sizes and operations are the slow ones"
             ),
             format!(
-                "a faster device, or fewer and larger requests (/sys/block/{name}/queue/max_sectors_kb); settings above the driver gain little here"
+                "a faster device, or fewer and larger requests (/sys/block/{name}/queue/max_sectors_kb){little}"
             ),
         ],
         examples: examples(facts, &d.on_device),

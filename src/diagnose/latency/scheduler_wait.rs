@@ -81,7 +81,9 @@ fn tries(d: &Device, name: &str) -> Vec<String> {
         ];
     }
     vec![
-        format!("cat /sys/block/{name}/queue/scheduler; another one, or none, changes the order of this wait, not its sum"),
+        format!(
+            "cat /sys/block/{name}/queue/scheduler; another one, or none, changes the order of this wait, not its sum"
+        ),
         "blkan replay --sched none,mq-deadline TRACE".to_string(),
         "fewer requests at once (jobs × iodepth), if the latency of each matters".to_string(),
     ]
