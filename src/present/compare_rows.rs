@@ -255,3 +255,23 @@ pub fn compare_csv(r: &CompareReport) -> String {
     }
     String::from_utf8_lossy(&out).into_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_keeps_both_ends() {
+        for (text, room, want) in [
+            ("×0.93 to ×1.08", 13, "×0.93–1.08"),
+            ("−10.2 ms to +12.3 ms", 19, "−10.2 ms–+12.3 ms"),
+            ("−10.2 ms to +12.3 ms", 15, "−10.2ms–+12.3ms"),
+            ("−10.2 ms to +12.3 ms/s", 14, "−10–+12ms/s"),
+            ("−10.2 ms to +12.3 ms", 13, "−10.2–+12.3ms"),
+            ("−10.2 µs to +12.3 ms", 4, "−10µs–+12ms"),
+            ("–", 4, "–"),
+        ] {
+            assert_eq!(shorter(text, room), want, "{text} in {room}");
+        }
+    }
+}

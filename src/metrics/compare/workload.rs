@@ -152,6 +152,7 @@ mod tests {
             ops: ops.iter().copied().collect(),
             bios: Some(bios),
             bytes: Some(bytes),
+            with_data: bios,
             ..RunDevice::named(DevId::new(8, 0), None, "request")
         }
     }
