@@ -38,7 +38,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         let s = &d.parts.sum;
         // The drain before a flush is the device's own work on requests issued before.
         let flush = (s.flush as f64 * d.flush_ran()) as u64;
-        let waits = [s.q2g, s.plug, s.scheduler, flush];
+        let waits = [s.q2g, s.plug, s.scheduler, s.idle, flush];
         let most = waits.into_iter().max().unwrap_or(0);
         (most as f64 <= rival * s.d2c as f64).then_some(s.d2c)
     };
