@@ -145,7 +145,7 @@ impl Sample {
         }
     }
 
-    /// The first event of a request, without the length, which later merges changed.
+    /// The first event of a request, with its own sector and length: later merges changed the request's.
     pub fn request(r: &Request) -> Sample {
         let first = [(r.g, "G"), (r.i, "I"), (r.d_first, "D"), (r.c, "C")];
         let seen = first.iter().find_map(|(s, a)| s.get().map(|t| (t, *a)));
@@ -157,9 +157,8 @@ impl Sample {
             dev: r.dev,
             action,
             rwbs: r.rwbs,
-            // A front merge moved it.
-            sector: if merged { NO_SECTOR } else { r.sector },
-            bytes: r.bytes,
+            sector: if merged { r.first_sector } else { r.sector },
+            bytes: if merged { r.first_bytes } else { r.bytes },
             comm: r.comm,
         }
     }

@@ -136,7 +136,8 @@ fn moved(all: &[Moved], style: Style, out: &mut String) {
     for (n, m) in all.iter().enumerate() {
         let [lo, hi] = m.ratio_interval;
         let share = m.share.map_or(String::new(), |s| {
-            format!("; {:.0} % of all time of B's requests", s.abs() * 100.0)
+            let text = gained(s);
+            format!("; {text}")
         });
         let text = format!("{}; 95 %: ×{lo:.2} to ×{hi:.2}{share}", m.text);
         for (i, line) in wrapped(&text, WIDTH - 17).into_iter().enumerate() {
@@ -144,6 +145,21 @@ fn moved(all: &[Moved], style: Style, out: &mut String) {
             let bullet = if i == 0 { "" } else { "  " };
             out.push_str(&format!("  {}{bullet}{line}\n", style.dim(&left(head, 13))));
         }
+    }
+}
+
+/// The time that a sub-population gained or lost at B, beside all that B's requests took: lost time may be more than is left.
+fn gained(share: f64) -> String {
+    let what = if share < 0.0 { "less" } else { "more" };
+    match share.abs() {
+        s if s > 1.0 => format!(
+            "{what} time by {} times what all of B's requests took",
+            plain(s)
+        ),
+        s => format!(
+            "{what} time by {:.0} % of what all of B's requests took",
+            s * 100.0
+        ),
     }
 }
 
@@ -254,15 +270,7 @@ fn print_table(rows: &[(String, &Row, bool)], style: Style, out: &mut String) {
         let c = cells(r, *confirmed);
         let per = per(r).to_string();
         let real = c.real.to_string();
-        lines.push([
-            label.clone(),
-            c.a,
-            c.b,
-            per,
-            c.change,
-            cut(&c.interval, 30),
-            real,
-        ]);
+        lines.push([label.clone(), c.a, c.b, per, c.change, c.interval, real]);
     }
     let of = |i: usize| lines.iter().map(|l| width(&l[i])).max().unwrap_or(0);
     let mut widths: Vec<usize> = (0..7).map(of).collect();

@@ -70,7 +70,7 @@ fn pair(d: &Pair, out: &mut String) {
                 c.a,
                 c.b,
                 c.change + &per,
-                c.interval.replace(" to ×", "–"),
+                c.interval,
                 c.real.to_string(),
             ]);
         }
@@ -91,20 +91,82 @@ fn pair(d: &Pair, out: &mut String) {
     }
 }
 
+/// An interval in at most `room` columns if that can be without losing an end: without spaces, with one unit, with two
+/// digits; the first that fits, else the shortest.
+fn shorter(interval: &str, room: usize) -> String {
+    let Some((lo, hi)) = interval.split_once(" to ") else {
+        return interval.to_string();
+    };
+    let (lo, hi) = (lo.replace(' ', ""), hi.replace(' ', ""));
+    let (x, unit_of_lo) = parted(&lo);
+    let (y, unit) = parted(&hi);
+    // `+1.20ms` and `+3.40ms/s`: the last unit tells both.
+    let one = unit.starts_with(unit_of_lo);
+    let first = |number: &str| match one {
+        true => number.to_string(),
+        false => format!("{number}{unit_of_lo}"),
+    };
+    let forms = [
+        format!(
+            "{}–{}",
+            interval.split(" to ").next().unwrap_or(&lo),
+            bare(interval)
+        ),
+        format!("{lo}–{}", hi.trim_start_matches('×')),
+        format!("{}–{}{unit}", first(x), y.trim_start_matches('×')),
+        format!(
+            "{}–{}{unit}",
+            first(&coarse(x)),
+            coarse(y).trim_start_matches('×')
+        ),
+    ];
+    let shortest = forms.last().cloned().unwrap_or_default();
+    forms
+        .into_iter()
+        .find(|f| width(f) <= room)
+        .unwrap_or(shortest)
+}
+
+/// The upper end, without its `×`.
+fn bare(interval: &str) -> &str {
+    let hi = interval.split_once(" to ").map_or(interval, |x| x.1);
+    hi.trim_start_matches('×')
+}
+
+/// The number with its sign, and its unit.
+fn parted(end: &str) -> (&str, &str) {
+    let last = end.rfind(|c: char| c.is_ascii_digit());
+    end.split_at(last.map_or(0, |i| i + 1))
+}
+
+/// The number in two digits, or all that it has before the point.
+fn coarse(number: &str) -> String {
+    let at = number.find(|c: char| c.is_ascii_digit()).unwrap_or(0);
+    let (sign, digits) = number.split_at(at);
+    match digits.replace(',', "").parse::<f64>() {
+        Ok(v) if v >= 10.0 => format!("{sign}{v:.0}"),
+        Ok(v) if v >= 0.1 || v == 0.0 => format!("{sign}{v:.1}"),
+        _ => number.to_string(),
+    }
+}
+
 fn markdown_table(lines: &[[String; 6]], out: &mut String) {
     let head = ["", "A", "B", "B÷A", "95 %", "real"].map(str::to_string);
     // Five columns of numbers take what they need, but the interval's; labels get the rest.
-    let own = |i: usize| lines.iter().map(|l| width(&l[i])).max().unwrap_or(0).max(4);
+    let most = |all: &mut dyn Iterator<Item = usize>| all.max().unwrap_or(0).max(4);
+    let own = |i: usize| most(&mut lines.iter().map(|l| width(&l[i])));
     let bars = 7;
     let numbers = [1, 2, 3, 5].map(own).iter().sum::<usize>() + bars;
-    let interval = own(4).min(MAIL.saturating_sub(numbers + LABEL));
+    let room = MAIL.saturating_sub(numbers + LABEL);
+    // Both ends of an interval stay, whatever becomes of the label.
+    let interval = most(&mut lines.iter().map(|l| width(&shorter(&l[4], room))));
     let label = MAIL.saturating_sub(numbers + interval);
     let lines: Vec<[String; 6]> = lines
         .iter()
         .map(|l| {
             let mut l = l.clone();
             l[0] = name(&l[0], label);
-            l[4] = cut(&l[4], interval);
+            l[4] = shorter(&l[4], room);
             l
         })
         .collect();
@@ -192,4 +254,24 @@ pub fn compare_csv(r: &CompareReport) -> String {
         }
     }
     String::from_utf8_lossy(&out).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_keeps_both_ends() {
+        for (text, room, want) in [
+            ("×0.93 to ×1.08", 13, "×0.93–1.08"),
+            ("−10.2 ms to +12.3 ms", 19, "−10.2 ms–+12.3 ms"),
+            ("−10.2 ms to +12.3 ms", 15, "−10.2ms–+12.3ms"),
+            ("−10.2 ms to +12.3 ms/s", 14, "−10–+12ms/s"),
+            ("−10.2 ms to +12.3 ms", 13, "−10.2–+12.3ms"),
+            ("−10.2 µs to +12.3 ms", 4, "−10µs–+12ms"),
+            ("–", 4, "–"),
+        ] {
+            assert_eq!(shorter(text, room), want, "{text} in {room}");
+        }
+    }
 }

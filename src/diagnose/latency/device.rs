@@ -172,6 +172,11 @@ pub(super) struct Device {
     flush: Intervals,
     /// Nothing issued.
     idle: Intervals,
+    /// What the flushes ran by themselves, ns: from the last issue, or from the end of the last data that was issued before
+    /// it, to the completion.
+    flush_alone: u64,
+    /// Latest end of data that was issued before the flush.
+    drained: i64,
     flushes_out: u32,
     /// Last issue of a flush that was not taken back.
     flush_sent: Option<i64>,
@@ -226,6 +231,7 @@ impl Device {
                     self.flush.begin(ev.time.0);
                 }
                 self.flush_sent = Some(ev.time.0);
+                self.drained = ev.time.0;
                 self.maybe_passed.clear();
             }
             RequestKind::Io => {
@@ -234,6 +240,20 @@ impl Device {
             }
             _ => {}
         }
+    }
+
+    /// Part of the time from a flush's first issue to its end in which the flush itself ran; the rest is the drain of what
+    /// the device had before.
+    pub fn flush_ran(&self) -> f64 {
+        match self.flush.sum() {
+            0 => 1.0,
+            all => (self.flush_alone as f64 / all as f64).min(1.0),
+        }
+    }
+
+    /// The same two times, ns.
+    pub fn flush_times(&self) -> [u64; 2] {
+        [self.flush_alone.min(self.flush.sum()), self.flush.sum()]
     }
 
     /// Issued and not completed.
@@ -296,6 +316,9 @@ impl Device {
             return;
         };
         if let Some(sent) = self.flush_sent.take() {
+            let alone = end.0.saturating_sub(self.drained.max(sent));
+            let alone = u64::try_from(alone).unwrap_or(0);
+            self.flush_alone = self.flush_alone.saturating_add(alone);
             let half = sent.saturating_add(end.0.saturating_sub(sent) / 2);
             let early = self.maybe_passed.iter().filter(|c| **c <= half);
             self.passed += early.count() as u64;
@@ -306,11 +329,12 @@ impl Device {
     }
 
     fn data(&mut self, r: &Request) {
-        if let (Some(sent), Some(d), Some(c)) = (self.flush_sent, r.d.get(), r.c_data.get())
-            && d.0 > sent
-            && self.maybe_passed.len() < PASSED
-        {
-            self.maybe_passed.push(c.0);
+        if let (Some(sent), Some(d), Some(c)) = (self.flush_sent, r.d.get(), r.c_data.get()) {
+            match d.0 > sent {
+                true if self.maybe_passed.len() < PASSED => self.maybe_passed.push(c.0),
+                true => {}
+                false => self.drained = self.drained.max(c.0),
+            }
         }
         if r.rwbs.op() == Op::Write {
             self.chains.write(r);

@@ -29,8 +29,11 @@ fn time_on_the_device() {
     // In the scheduler instead.
     let c = rounds(|c, t, s| c.rq("R", (s, 8), 1, [t, t + 5, t + 10, t + 90, t + 110]));
     assert!(c.finding("device-time").is_none());
-    // Most of it, but a wait is nearly as long.
+    // A wait is nearly as long: both are said.
     let c = rounds(|c, t, s| c.rq("R", (s, 8), 1, [t, t + 100, -1, t + 101, t + 221]));
+    near(&c.finding("device-time"), 120.0 / 221.0);
+    // A wait is twice as long.
+    let c = rounds(|c, t, s| c.rq("R", (s, 8), 1, [t, t + 240, -1, t + 241, t + 361]));
     assert!(c.finding("device-time").is_none());
     // Too few to tell.
     let mut c = Case::default();
@@ -176,8 +179,30 @@ fn flushed(passing: bool) -> Case {
 fn behind_a_flush() {
     let f = flushed(false).finding("flush-stall");
     near(&f, 100.0 / 111.0);
+    assert_eq!(f.unwrap().confidence, 0.85);
     assert!(flushed(true).finding("flush-stall").is_none());
     assert!(flushed(false).finding("scheduler-wait").is_none());
+}
+
+#[test]
+fn behind_the_drain_before_a_flush() {
+    // Of the 100 µs of the flush a write that was issued before takes 90.
+    let c = rounds(|c, t, s| {
+        c.rq("WS", (s + 500, 8), 3, [t, t + 1, t + 2, t + 3, t + 100]);
+        c.at(t + 4, "Q FWS", (0, 0), 1)
+            .at(t + 5, "G FWS", (0, 0), 1);
+        c.at(t + 10, "D FF", (0, 0), 9)
+            .at(t + 110, "C FF", (0, 0), 0);
+        c.at(t + 110, "C WS", (0, 0), 0);
+        c.rq("WS", (s, 8), 2, [t + 9, t + 10, t + 11, t + 111, t + 120]);
+    });
+    let f = c.finding("flush-stall").unwrap();
+    assert_eq!(f.confidence, 0.5);
+    let ran = f.evidence.iter().find(|e| e.name == "flush_ran_share");
+    assert!(
+        ran.is_some_and(|e| (e.value.unwrap_or(0.0) - 0.1).abs() < 0.001),
+        "{f:?}"
+    );
 }
 
 /// Twenty-four bios come at once; twelve get a request after a while, the others after these.

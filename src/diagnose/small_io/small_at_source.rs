@@ -129,11 +129,11 @@ fn evidence(d: &OfDevice<'_>) -> Vec<Evidence> {
             Evidence::number(name, n as f64, said)
         })
         .collect();
-    let bytes = d.sum(|t| t.bytes) / d.sum(|t| t.bios).max(1);
+    let bytes = d.sum(|t| t.small_bytes) / small.max(1);
     out.push(Evidence::number(
-        "bio_bytes_mean",
+        "small_bio_bytes_mean",
         bytes as f64,
-        format!("a bio has {} on average", size(bytes)),
+        format!("a small bio has {} on average", size(bytes)),
     ));
     out
 }

@@ -58,6 +58,8 @@ pub(super) struct Tally {
     pub bytes: u64,
     /// Small ones.
     pub small: u64,
+    /// Bytes of the small ones.
+    pub small_bytes: u64,
     /// Small ones that were merged into another's request.
     pub merged: u64,
     /// Parts of pages that equal bios fill, by 512, 1024, 2048 bytes.

@@ -379,6 +379,7 @@ impl Task {
             return self.release(sums);
         }
         t.small += 1;
+        t.small_bytes = t.small_bytes.saturating_add(p.bytes);
         t.merged += u64::from(p.merged);
         match size_of_part(p.bytes) {
             Some(k) => {

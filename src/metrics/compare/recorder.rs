@@ -329,6 +329,7 @@ impl Sink for Recorder {
             return;
         }
         cell.n[D::AskedBytes as usize] += ev.bytes;
+        cell.n[D::DataBios as usize] += u64::from(ev.bytes > 0);
         let g = self.group(i, facts_of_event(ev));
         let Some(d) = self.devs.get_mut(i) else {
             return;

@@ -79,6 +79,8 @@ pub(super) struct RunDevice {
     pub ops: BTreeMap<&'static str, u64>,
     pub bios: Option<u64>,
     pub bytes: Option<f64>,
+    /// Bios with data.
+    pub with_data: u64,
     /// Events.
     pub size: u64,
     /// One of the smaller of too many devices: nothing is kept of it but its name.
@@ -116,6 +118,7 @@ impl RunDevice {
             ops: BTreeMap::new(),
             bios: None,
             bytes: None,
+            with_data: 0,
             size: 0,
             small: false,
             rest: BTreeSet::new(),
@@ -187,6 +190,7 @@ impl Recorder {
             draw: &draw,
             flushes: &flushes,
             nameless: nameless.filter(|_| report.devices.len() == 1),
+            filtered,
             stages: stages.map(|s| s.as_ref()).collect(),
             room: bound::groups_of_each(kept.iter().filter_map(|i| report.devices.get(*i))),
         };
@@ -229,6 +233,8 @@ struct Read<'a> {
     flushes: &'a FxHashMap<DevId, Flushes>,
     /// Place of what tells no device, if there is one device only.
     nameless: Option<usize>,
+    /// Filters are on.
+    filtered: bool,
     /// Letters of the events that the trace has.
     stages: BTreeSet<&'a str>,
     /// Groups kept of a device.
@@ -260,6 +266,7 @@ impl Read<'_> {
         let groups: BTreeMap<String, usize> = groups.collect();
         let mut e = Estimator::new(self.blocks, place.unwrap_or(usize::MAX), self.draw, groups);
         e.nameless = self.nameless;
+        e.filtered = self.filtered;
         e.step = self.meta.fields.time_step_ns as f64;
         let blind = match (self.meta.fields.clock, place) {
             (false, _) => Some("this source does not tell when anything happened"),
@@ -300,8 +307,10 @@ fn run_device(
         ops.insert("fsync", flushes);
     }
     let bios = queued.map(|q| q.values().sum());
-    let asked = d.groups.iter().filter_map(|g| g.bio_bytes.as_ref());
-    let bytes = queued.map(|_| asked.map(|b| b.mean * b.n as f64).sum());
+    let sized = || d.groups.iter().filter_map(|g| g.bio_bytes.as_ref());
+    let bytes = queued.map(|_| sized().map(|b| b.mean * b.n as f64).sum());
+    // Empty flushes have no size.
+    let with_data = sized().map(|b| b.n).sum();
     let mut walk = Walk {
         e,
         report,
@@ -311,7 +320,7 @@ fn run_device(
         rest: BTreeSet::new(),
         out: Vec::new(),
     };
-    walk.workload(bios, bytes);
+    walk.workload(bios, bytes, with_data);
     walk.device(d, at);
     let (populations, kind_of) = populations(of, e, &name);
     RunDevice {
@@ -325,6 +334,7 @@ fn run_device(
         ops,
         bios,
         bytes,
+        with_data,
         ..RunDevice::named(d.dev, d.name.clone(), d.kind)
     }
 }
@@ -355,6 +365,8 @@ const SKIPPED: [&str; 10] = [
     "histogram",
     "by",
 ];
+/// Why a number is not there that no filter parts: requests in flight are those of all.
+const OF_ALL: &str = "of the whole device; a filter is on";
 /// Numbers of samples: told by the counts.
 const SAMPLES: [&str; 3] = ["n", "zero", "rounded"];
 /// States at the trace's end, and defects of samples: not divided by anything.
@@ -395,7 +407,7 @@ fn divided(path: &[&str], bios: bool) -> Option<Per> {
 }
 
 impl Walk<'_> {
-    fn workload(&mut self, bios: Option<u64>, bytes: Option<f64>) {
+    fn workload(&mut self, bios: Option<u64>, bytes: Option<f64>, with_data: u64) {
         let per = |n: Option<f64>, d: f64| n.filter(|_| d > 0.0).map(|n| n / d);
         let count = bios.map(|b| b as f64);
         let why = "no queue events: what was asked for is not known";
@@ -403,9 +415,13 @@ impl Walk<'_> {
         for (field, v) in [
             ("bios_per_s", per(count, secs)),
             ("bytes_per_s", per(bytes, secs)),
-            ("bytes_per_bio", per(bytes, count.unwrap_or(0.0))),
+            ("bytes_per_bio", per(bytes, with_data as f64)),
         ] {
             let path = format!("workload/{field}");
+            let why = match bytes {
+                Some(_) if field == "bytes_per_bio" => "no bio with data",
+                _ => why,
+            };
             self.take(path, v, v.is_none().then(|| why.to_string()));
         }
     }
@@ -460,6 +476,10 @@ impl Walk<'_> {
 
     fn take(&mut self, path: String, value: Option<f64>, why: Option<String>) {
         let parts: Vec<&str> = path.split('/').collect();
+        let (value, why) = match self.e.filtered && parts.first() == Some(&"depth") {
+            true => (None, Some(OF_ALL.to_string())),
+            false => (value, why),
+        };
         let per = divided(&parts, self.bios.is_some());
         let den = match per {
             None => Some(1.0),

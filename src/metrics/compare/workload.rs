@@ -17,6 +17,8 @@ struct Asked {
     runs: f64,
     bios: Option<f64>,
     bytes: Option<f64>,
+    /// Bios with data.
+    with_data: f64,
     ops: BTreeMap<&'static str, f64>,
     tasks: BTreeMap<String, f64>,
 }
@@ -26,6 +28,7 @@ fn asked(runs: &[Option<&RunDevice>]) -> Asked {
         runs: runs.len().max(1) as f64,
         bios: Some(0.0),
         bytes: Some(0.0),
+        with_data: 0.0,
         ops: BTreeMap::new(),
         tasks: BTreeMap::new(),
     };
@@ -34,6 +37,7 @@ fn asked(runs: &[Option<&RunDevice>]) -> Asked {
         let Some(d) = d else { continue };
         out.bios = plus(out.bios, d.bios.map(|b| b as f64));
         out.bytes = plus(out.bytes, d.bytes);
+        out.with_data += d.with_data as f64;
         for (o, n) in &d.ops {
             *out.ops.entry(o).or_default() += *n as f64;
         }
@@ -81,9 +85,13 @@ pub(super) fn mismatch(
             let (x, y) = (human_bytes(x / a.runs), human_bytes(y / b.runs));
             say("bytes", format!("A asks for {x}, B for {y}"));
         }
-        if na > 0.0 && nb > 0.0 && apart(x / na, y / nb) {
-            let (x, y) = (human_bytes(x / na), human_bytes(y / nb));
-            say("sizes", format!("a bio of A has {x} on average, of B {y}"));
+        let (da, db) = (a.with_data, b.with_data);
+        if da > 0.0 && db > 0.0 && apart(x / da, y / db) {
+            let (x, y) = (human_bytes(x / da), human_bytes(y / db));
+            say(
+                "sizes",
+                format!("a bio with data of A has {x} on average, of B {y}"),
+            );
         }
     }
     operations(&a, &b, (na, nb), &mut say);
@@ -144,6 +152,7 @@ mod tests {
             ops: ops.iter().copied().collect(),
             bios: Some(bios),
             bytes: Some(bytes),
+            with_data: bios,
             ..RunDevice::named(DevId::new(8, 0), None, "request")
         }
     }
