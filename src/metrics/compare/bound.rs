@@ -4,6 +4,7 @@
 //! two, and within one power the order of names decides, so that two runs with many of about the same size keep
 //! the same ones.
 
+use super::run::RunDevice;
 use crate::metrics::report::{Device, Group};
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -21,6 +22,15 @@ const LEAST: usize = 4;
 /// Its power of two.
 pub(super) fn power(n: u64) -> u32 {
     n.checked_ilog2().map_or(0, |p| p + 1)
+}
+
+/// One of the smaller of too many devices.
+pub(super) fn small(d: &Device) -> RunDevice {
+    RunDevice {
+        size: size(d),
+        small: true,
+        ..RunDevice::named(d.dev, d.name.clone(), d.kind)
+    }
 }
 
 /// Events of a device.

@@ -197,7 +197,7 @@ impl Recorder {
         let all = report.devices.iter().enumerate();
         let one = |(at, d): (usize, &Device)| match kept.contains(&at) {
             true => read.device(at, d, &mut devs),
-            false => small(d),
+            false => bound::small(d),
         };
         let devices = all.map(one).collect();
         let mut groups = report.devices.iter().flat_map(|d| &d.groups);
@@ -211,15 +211,6 @@ impl Recorder {
             nothing: None,
             inputs: report.inputs,
         }
-    }
-}
-
-/// One of the smaller of too many devices.
-fn small(d: &Device) -> RunDevice {
-    RunDevice {
-        size: bound::size(d),
-        small: true,
-        ..RunDevice::named(d.dev, d.name.clone(), d.kind)
     }
 }
 

@@ -60,7 +60,7 @@ pub struct Fit {
 pub fn fit(samples: &[Sample]) -> Fit {
     let (samples, parked) = unparked(samples);
     let tried = samples.get(..TRIED).unwrap_or(&samples);
-    let mut best: Option<(f64, Model, String)> = None;
+    let mut all: Vec<(f64, Model, String)> = Vec::new();
     for (model, kind) in candidates(tried) {
         let plain = filled(model.clone(), tried, &kind, false);
         let mut tries = vec![plain];
@@ -71,16 +71,27 @@ pub fn fit(samples: &[Sample]) -> Fit {
             // Without its series a model has only its structure to explain why one command took longer than another: with
             // it, the times of the recording would come back whatever the structure.
             let score = kind.price() * run(&model.flat(), tried).score();
-            if best.as_ref().is_none_or(|b| score < b.0) {
-                best = Some((score, model, kind.words()));
-            }
+            all.push((score, model, kind.words()));
         }
     }
-    let (_, mut model, kind) = best.unwrap_or_default();
+    // The sort keeps equal ones in order; the first of all gives every mean back.
+    let first = all.first().cloned();
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let best = all.into_iter().find(|(_, m, _)| keeps_means(m, tried));
+    let (_, mut model, kind) = best.or(first).unwrap_or_default();
     model.joins = joins(&model, tried);
     let mut f = judge(model, &samples);
     (f.kind, f.parked) = (kind, parked);
     f
+}
+
+/// Whether each class of many commands takes as long on average as recorded, within 10 %: half of the bar for times.
+fn keeps_means(model: &Model, samples: &[Sample]) -> bool {
+    /// Fewer commands are no average.
+    const MANY: u64 = 100;
+    let ops = run(model, samples).ops();
+    let off = |o: &OpFit| o.errors().first().is_some_and(|e| e.abs() > 0.1);
+    !ops.iter().any(|o| o.n >= MANY && off(o))
 }
 
 /// A given timing against the recorded commands.
