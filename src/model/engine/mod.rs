@@ -1,7 +1,7 @@
 //! The simulation.
 //!
 //! Contexts (tasks, workers of the kernel) run stacks of small steps, each of which takes its own time; devices end
-//! commands when their [`Service`] says. Both are set in one [`clock`]. What the block layer decides stands in the files
+//! commands when their [`Service`] says. Both are set in one `clock`. What the block layer decides stands in the files
 //! named after it; who shares memory with whom does not matter here, since only one thing happens at a time.
 
 mod arena;
