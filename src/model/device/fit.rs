@@ -77,7 +77,7 @@ pub fn fit(samples: &[Sample]) -> Fit {
     // The sort keeps equal ones in order; the first of all gives every mean back.
     let first = all.first().cloned();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let best = all.into_iter().find(|(_, m, _)| keeps_means(m, tried));
+    let best = all.into_iter().find(|(_, m, _)| keeps_means(m, &samples));
     let (_, mut model, kind) = best.or(first).unwrap_or_default();
     model.joins = joins(&model, tried);
     let mut f = judge(model, &samples);
