@@ -120,9 +120,7 @@ fn timed(d: &mut Differences, name: &str, r: &Recorded) {
                 f.kind
             );
             let judged = wanted.iter().any(|w| name.starts_with(w)) && o.n >= 1000;
-            // Filesystems mix lengths that one line and one series describe less well.
-            let bar = if name.contains("-fs-") { 25.0 } else { 10.0 };
-            d.check(!judged || mean.abs() <= bar, || {
+            d.check(!judged || mean.abs() <= 10.0, || {
                 format!("{name} {}: mean D2C {mean:+.1} %", o.op)
             });
         }

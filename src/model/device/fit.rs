@@ -284,7 +284,13 @@ fn joins(model: &Model, samples: &[Sample]) -> bool {
     let (joined, apart, recorded) = (of(true), of(false), share(samples));
     // 5 %: a quarter of the bar that times are held to.
     let same_mean = (time(&joined) - time(samples)).abs() <= 0.05 * time(samples);
-    same_mean && (share(&joined) - recorded).abs() < (share(&apart) - recorded).abs()
+    let each = Model {
+        joins: true,
+        ..model.clone()
+    };
+    same_mean
+        && keeps_means(&each, samples)
+        && (share(&joined) - recorded).abs() < (share(&apart) - recorded).abs()
 }
 
 /// The commands as the model ends them.

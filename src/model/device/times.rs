@@ -41,7 +41,10 @@ impl Times {
 
     /// From observed commands: the line by least squares if it rises and lengths differ, and what is left as series.
     pub fn of(samples: &[Observed]) -> Times {
-        let per_kib = slope(samples);
+        let mut per_kib = slope(samples);
+        if biased(samples, per_kib) {
+            per_kib = 0;
+        }
         let kept = samples.iter().take(KEPT);
         Times {
             base: 0,
@@ -83,6 +86,22 @@ impl Times {
         let sum: i128 = self.series.iter().map(|v| i128::from(*v)).sum();
         self.base as f64 + grown(self.per_kib, bytes) as f64 + sum as f64 / n
     }
+}
+
+/// Whether the line with left-overs of other commands on it comes out longer than what was observed, by more than 5 %: a short
+/// command can take a long one's negative left-over only down to 0.
+fn biased(samples: &[Observed], per_kib: i64) -> bool {
+    let n = samples.len();
+    if per_kib == 0 {
+        return false;
+    }
+    let other = samples.iter().cycle().skip(n / 2);
+    let mixed = samples.iter().zip(other).map(|(s, o)| {
+        let rest = o.took - grown(per_kib, o.bytes);
+        grown(per_kib, s.bytes).saturating_add(rest).max(0) as f64
+    });
+    let seen: f64 = samples.iter().map(|s| s.took as f64).sum();
+    (mixed.sum::<f64>() - seen).abs() > 0.05 * seen
 }
 
 fn grown(per_kib: i64, bytes: u64) -> i64 {
