@@ -18,6 +18,7 @@ mod requests;
 mod rows;
 mod session;
 mod stats;
+mod timeline;
 mod warnings;
 
 pub use bios::bios;

@@ -19,6 +19,7 @@ mod laws;
 mod load;
 mod model;
 mod mutations;
+mod perfetto;
 mod predictions;
 mod recognition;
 mod recorders;
