@@ -16,7 +16,7 @@ Examples:
   blkan convert --to blkparse trace.gz | less             any trace as blkparse prints it
   blkan convert --to blktrace trace.gz | blkparse -i -    binary; into a file (-o) for btt
   blkan convert --to canonical trace.gz > events.txt      nothing lost, easy to parse
-  blkan convert --to perfetto trace.gz -o trace.json      open it in ui.perfetto.dev or chrome://tracing")]
+  blkan convert --to perfetto trace.gz -o trace.json      a timeline, for ui.perfetto.dev")]
 pub struct ConvertArgs {
     #[command(flatten)]
     input: InputArgs,

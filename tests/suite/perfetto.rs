@@ -228,3 +228,57 @@ fn every_case_is_a_timeline_by_the_rules_of_the_format() {
     d.done();
     assert!(arrows > 10_000, "{arrows} arrows");
 }
+
+/// Names are data: a task may call itself anything, and a viewer shows it.
+#[test]
+fn odd_names_are_texts_and_bios_show_on_their_tasks_track() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("odd.txt");
+    let line = |n: u32, at: &str, action: &str, comm: &str| {
+        format!("  8,0    1 {n:8} {at:>14}  77 {action} WS 2048 + 8 [{comm}]\n")
+    };
+    let odd = r#"a"b\c</x>"#;
+    let text = line(1, "0.000001000", " Q ", odd)
+        + &line(2, "0.000003000", " G ", odd)
+        + &line(3, "0.000004000", " I ", odd)
+        + &line(4, "0.000009000", " D ", odd)
+        + &line(5, "0.000109000", " C ", "0");
+    std::fs::write(&file, text).expect("written");
+    let r = finish(blkan().args(["convert", "--to", "perfetto"]).arg(&file));
+    assert_eq!(r.code, Some(0), "{}", r.err);
+    let all: Value = serde_json::from_slice(&r.out).expect("JSON");
+    let events = all["traceEvents"].as_array().expect("events");
+    let named = |what: &str, name: &str| {
+        let mut of = events.iter().filter(|e| e["name"] == what);
+        of.find(|e| e["args"]["name"] == name).cloned()
+    };
+    let task = named("thread_name", &format!("{odd} 77")).expect("the task");
+    let slices = |cat: &str| -> Vec<(&Value, f64, f64)> {
+        let of = events.iter().filter(|e| e["cat"] == cat && e["ph"] == "X");
+        let f = |e: &Value, k: &str| e[k].as_f64().expect("a number");
+        of.map(|e| (e, f(e, "ts"), f(e, "dur"))).collect()
+    };
+    let bio = slices("bio");
+    assert_eq!((bio.len(), bio[0].1, bio[0].2), (1, 1.0, 2.0), "Q to G");
+    assert_eq!(bio[0].0["tid"], task["tid"]);
+    let phases: Vec<_> = slices("phase")
+        .iter()
+        .map(|p| (p.0["name"].clone(), p.1, p.2))
+        .collect();
+    let want = [
+        ("Q2G", 1.0, 2.0),
+        ("G2I", 3.0, 1.0),
+        ("I2D", 4.0, 5.0),
+        ("D2C", 9.0, 100.0),
+    ];
+    assert_eq!(phases, want.map(|(n, at, dur)| (Value::from(n), at, dur)));
+    let driver = slices("driver");
+    assert_eq!((driver.len(), driver[0].1, driver[0].2), (1, 9.0, 100.0));
+    assert!(named("thread_name", "issued on CPU 1").is_some());
+    let depth: Vec<_> = events
+        .iter()
+        .filter(|e| e["ph"] == "C")
+        .map(|e| e["args"]["requests"].clone())
+        .collect();
+    assert_eq!(depth, [1, 0]);
+}

@@ -33,6 +33,12 @@ pub struct Lane {
 const GAPS: usize = 8;
 const KEPT: usize = 4096;
 
+/// Bits of a place that count the lanes of a group.
+const ROOM: u32 = 12;
+
+/// Viewers hold places in 32 bits, with a sign.
+const MOST: u64 = i32::MAX as u64;
+
 /// Lanes of all groups.
 #[derive(Default)]
 pub struct Lanes {
@@ -113,8 +119,8 @@ impl Lanes {
         let lot = self.groups.entry(group).or_insert_with(|| Lot {
             // Room for the lanes of each group behind each other.
             sort: match group {
-                Group::Cpu(_, cpu) => u64::from(cpu) << 16,
-                _ => groups << 16,
+                Group::Cpu(_, cpu) => u64::from(cpu) << ROOM,
+                _ => groups << ROOM,
             },
             ..Lot::default()
         });
@@ -129,7 +135,7 @@ impl Lanes {
         Lane {
             tid,
             nth,
-            sort: lot.sort + nth as u64,
+            sort: (lot.sort + nth as u64).min(MOST),
             new: found.is_none(),
         }
     }

@@ -7,6 +7,8 @@
 
 mod lanes;
 mod slices;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use crate::event::{BlockEvent, DevId, NO_CPU, NO_PID};

@@ -1,7 +1,7 @@
 //! The JSON itself, one event a line. Times are microseconds with three decimals: nanoseconds, nothing rounded.
 
 use super::slices::{Arrow, Phase, Slice};
-use crate::event::NO_SECTOR;
+use crate::event::{NO_SECTOR, Rwbs};
 use crate::lifecycle::{Bio, BioFate, Outcome, Request};
 use crate::units::Nanos;
 use std::io::Write;
@@ -33,6 +33,15 @@ fn micros(t: Nanos) -> Micros {
 /// A JSON text, quotes included.
 fn quoted(s: &str) -> String {
     serde_json::Value::from(s).to_string()
+}
+
+/// A slice needs a name, and a source may tell no letters.
+fn letters(rwbs: Rwbs) -> String {
+    if rwbs == Rwbs::EMPTY {
+        "(none)".into()
+    } else {
+        rwbs.to_string()
+    }
 }
 
 impl Writer {
@@ -99,7 +108,7 @@ impl Writer {
 
     /// A bio.
     pub fn bio(&mut self, b: &Bio, s: &Slice, track: Track) {
-        self.slice("bio", &b.rwbs.to_string(), s, track);
+        self.slice("bio", &letters(b.rwbs), s, track);
         let _ = write!(
             self.out,
             ",\"args\":{{\"bio\":{},\"dev\":\"{}\",",
@@ -131,7 +140,7 @@ impl Writer {
 
     /// A request and, within it, its phases.
     pub fn request(&mut self, rq: &Request, s: &Slice, phases: &[Phase], track: Track) {
-        self.slice("request", &rq.rwbs.to_string(), s, track);
+        self.slice("request", &letters(rq.rwbs), s, track);
         let _ = write!(
             self.out,
             ",\"args\":{{\"request\":{},\"kind\":\"{}\",",
@@ -164,7 +173,7 @@ impl Writer {
 
     /// What the driver has of a request.
     pub fn with_driver(&mut self, rq: &Request, s: &Slice, track: Track) {
-        self.slice("driver", &rq.rwbs.to_string(), s, track);
+        self.slice("driver", &letters(rq.rwbs), s, track);
         let _ = write!(self.out, ",\"args\":{{\"request\":{}}}}}", rq.id);
     }
 
