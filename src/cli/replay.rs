@@ -20,6 +20,7 @@ Examples:
   blkan replay --flush head,tail --ata bounce trace.gz   four ways to send flushes to an ATA disk
   blkan replay --plug 5.15,6.1,6.16 trace.gz             kernels instead of names
   blkan replay --device nvme:iops=180k trace.gz          on another device
+  blkan replay --plug none,scan trace.gz --plot out.svg  a picture: policies side by side
   blkan replay --workload block004:lines=2 --device hdd --flush head,tail")]
 pub struct ReplayArgs {
     /// Trace files, compressed or not; several are read as one trace. `-` is stdin
@@ -43,6 +44,9 @@ pub struct ReplayArgs {
     /// Write the simulated events of the last row (without rows: of the recorded policy) as a trace
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     trace_out: Option<PathBuf>,
+    /// Draw the policies side by side: FILE.svg, FILE.png, or a directory for all devices
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    plot: Option<PathBuf>,
     /// CSV with a header line: one row a policy, device and quantity
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     csv: bool,
@@ -165,6 +169,7 @@ impl ReplayArgs {
             workload: self.model.workload,
             seed: self.model.seed,
             trace_out: self.trace_out,
+            plot: self.plot,
             output: self.output.opts(self.csv),
         })
     }

@@ -367,6 +367,27 @@ fn write(all: &Figures, o: &PlotOpts, image: Option<Image>, input: &InputOpts) -
     put(&o.output, &drawn(busiest, o, form)?)
 }
 
+/// Writes figures that another command made: one file (the busiest device), or a directory for all.
+///
+/// # Errors
+/// Output that cannot be written, a name that is neither a picture's nor a directory's, or a build that cannot draw.
+pub fn put_figures(all: &Figures, path: &Path, input: &InputOpts, quiet: bool) -> Result<()> {
+    drawable()?;
+    let o = PlotOpts {
+        output: OutputOpts {
+            file: Some(path.to_path_buf()),
+            quiet,
+            ..OutputOpts::default()
+        },
+        ..PlotOpts::default()
+    };
+    spare_inputs(input, &o.output)?;
+    if !quiet {
+        tell_skipped(all);
+    }
+    write(all, &o, image(&o)?, input)
+}
+
 fn put(output: &OutputOpts, bytes: &[u8]) -> Result<()> {
     let mut out = Output::new(output);
     out.write(bytes)?;

@@ -186,6 +186,54 @@ fn the_same_seed_gives_the_same_bytes_and_the_written_trace_the_same_numbers() {
     assert!(balanced.iter().all(|l| l["balance"] == 0));
 }
 
+#[test]
+#[cfg(feature = "plots")]
+fn policies_are_drawn_side_by_side_and_refused_ones_are_told() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("policies.svg");
+    let input = fixture("plug2k-first").to_string_lossy().into_owned();
+    let path = file.to_string_lossy().into_owned();
+    let draw = |plug: &str, zoned: &[&str]| {
+        let args = [
+            &["replay", "-q", "--plug", plug, "--plot", &path][..],
+            zoned,
+            &[&input],
+        ]
+        .concat();
+        let r = run(&args);
+        assert_eq!(r.code, Some(0), "{}", r.err);
+        std::fs::read_to_string(&file).expect("a picture")
+    };
+    let svg = draw("none,newest", &[]);
+    assert!(
+        svg.starts_with("<svg") || svg.starts_with("<?xml"),
+        "{}",
+        &svg[..60]
+    );
+    let text: String = svg
+        .split('>')
+        .filter_map(|t| t.split('<').next())
+        .collect::<Vec<_>>()
+        .join(" ");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for want in [
+        "1 recorded · 2 replayed as recorded · 3 plug none · 4 plug newest",
+        "Mean size of an issue",
+        "Merges per bio",
+    ] {
+        assert!(words.contains(want), "{want}: {words}");
+    }
+    // What has no flushes has no panel of flushes, and nothing is drawn for what was refused.
+    assert!(draw("none", &["--zoned", "plug"]).contains("refused"));
+    let bad = run(&["replay", "--plug", "none", "--plot", &input, &input]);
+    assert_eq!(
+        bad.code,
+        Some(2),
+        "the input is not overwritten: {}",
+        bad.err
+    );
+}
+
 fn made(args: &[&str]) -> Value {
     let all = [&["replay", "--json"], args].concat();
     let r = run(&all);

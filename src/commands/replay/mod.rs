@@ -9,10 +9,12 @@ mod sweep;
 pub use sweep::Switches;
 
 use super::output::{Output, colored};
+use super::plot::put_figures;
 use super::{Done, InputOpts, OutputOpts, Rows, Window};
 use crate::error::{Error, Kind, Result};
 use crate::event::BlockEvent;
 use crate::format::{Known, WRITERS};
+use crate::metrics::figures::policies;
 use crate::metrics::predict::{self, Key, RecordedPart, ReplayReport, RunPart, RunnerUp, SelfPart};
 use crate::metrics::report::StatsReport;
 use crate::model::policy::{Sched, Zoned};
@@ -56,6 +58,8 @@ pub struct ReplayOpts {
     pub seed: u64,
     /// `--trace-out`.
     pub trace_out: Option<PathBuf>,
+    /// `--plot`.
+    pub plot: Option<PathBuf>,
     /// Output.
     pub output: OutputOpts,
 }
@@ -73,6 +77,9 @@ pub fn replay(o: &ReplayOpts) -> Result<Done> {
     }
     let (source, damaged) = source::open(o)?;
     let report = answer(o, source)?;
+    if let Some(path) = &o.plot {
+        put_figures(&policies(&report), path, &o.input, o.output.quiet)?;
+    }
     let mut out = Output::new(&o.output);
     out.write(&render(&report, o)?)?;
     out.finish()?;

@@ -19,6 +19,8 @@ pub enum Unit {
     Count,
     /// Hundredths.
     Percent,
+    /// Nothing: numbered places beside each other, the first from 0 to 1.
+    Nothing,
 }
 
 /// How values are laid out.

@@ -242,7 +242,7 @@ impl Page<'_> {
     /// A sample and a name for each series; the shades of a density. Returns where it ends.
     fn legend(&mut self, p: &Panel, at: (i32, i32), room: i32) -> i32 {
         let (mut x, mut y) = at;
-        for s in &p.series {
+        for s in p.series.iter().filter(|s| !s.label.is_empty()) {
             let label = self.cut(&s.label, TEXT, room - 40);
             let most = match &s.mark {
                 // One hit a cell: one shade, which needs no scale.

@@ -16,6 +16,13 @@ pub(super) struct Ticks {
 /// Labels for `lo..hi`, few enough to satisfy `fits`; the densest that does, else the sparsest.
 pub(super) fn ticks(axis: &Axis, (lo, hi): (f64, f64), fits: impl Fn(&[Tick]) -> bool) -> Ticks {
     let mut best: Option<Ticks> = None;
+    if axis.unit == Unit::Nothing {
+        let numbers = (0..hi.max(0.0) as u32).map(|i| (f64::from(i) + 0.5, (i + 1).to_string()));
+        return Ticks {
+            at: numbers.collect(),
+            title: axis.title.clone(),
+        };
+    }
     for most in [12, 10, 8, 7, 6, 5, 4, 3, 2] {
         let t = match axis.scale {
             Scale::Linear => linear(axis, lo, hi, most),
@@ -57,7 +64,7 @@ fn unit_of(unit: Unit, hi: f64) -> (&'static str, f64) {
         ]),
         Unit::PerS => ("1/s", 1.0),
         Unit::Percent => ("%", 1.0),
-        Unit::Count => ("", 1.0),
+        Unit::Count | Unit::Nothing => ("", 1.0),
     }
 }
 
@@ -135,7 +142,7 @@ fn log(axis: &Axis, lo: f64, hi: f64, most: usize) -> Ticks {
         let v = v / size;
         // From 100 s on without µ and m, powers of ten would be 1000 s, 10000 s.
         match axis.unit {
-            Unit::Count | Unit::PerS | Unit::Percent => number(v, v),
+            Unit::Count | Unit::PerS | Unit::Percent | Unit::Nothing => number(v, v),
             _ if v < 1.0 => format!("{v:.1} {name}"),
             _ => format!("{v:.0} {name}"),
         }
