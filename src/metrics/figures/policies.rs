@@ -2,7 +2,7 @@
 
 use super::figure::{Axis, Figure, Figures, Mark, Panel, Series, Skipped, Unit};
 use crate::event::DevId;
-use crate::metrics::predict::{Band, Key, ReplayReport};
+use crate::metrics::predict::{Key, ReplayReport, RunPart};
 
 /// The name of the figure.
 const NAME: &str = "policies";
@@ -31,27 +31,22 @@ const BAND: usize = 6;
 struct Column<'a> {
     label: String,
     keys: &'a [Key],
-    band: Option<&'a dyn Fn(&str, &str) -> Option<Band>>,
+    run: Option<&'a RunPart>,
 }
 
 /// A figure for each device; devices without any number are told as skipped.
 pub fn policies(r: &ReplayReport) -> Figures {
-    let bands: Vec<_> = r
-        .runs
-        .iter()
-        .map(|run| move |dev: &str, name: &str| run.band.get(dev)?.get(name).copied())
-        .collect();
     let mut columns = Vec::new();
-    let mut column = |label: String, keys, band| columns.push(Column { label, keys, band });
+    let mut column = |label: String, keys, run| columns.push(Column { label, keys, run });
     if let Some(rec) = &r.recorded {
         column("recorded".into(), &rec.key[..], None);
     }
     if let Some(own) = &r.own {
         column("replayed as recorded".into(), &own.key[..], None);
     }
-    for (run, band) in r.runs.iter().zip(&bands) {
+    for run in &r.runs {
         if run.refused.is_none() {
-            column(run.label.clone(), &run.key[..], Some(band));
+            column(run.label.clone(), &run.key[..], Some(run));
         }
     }
     let refused = r.runs.iter().filter_map(|run| {
@@ -93,7 +88,7 @@ fn legend(columns: &[Column<'_>]) -> String {
     let names: Vec<String> = each
         .map(|(i, c)| format!("{} {}", i + 1, c.label))
         .collect();
-    let lines = match columns.iter().any(|c| c.band.is_some()) {
+    let lines = match columns.iter().any(|c| c.run.is_some()) {
         true => {
             ". A line through a bar: if the replay is as far off as it is for the recorded policy."
         }
@@ -161,7 +156,7 @@ fn panels(columns: &[Column<'_>], dev: &str) -> Vec<Panel> {
             false => format!("{title} (no bar: not known)"),
         };
         for (i, c) in columns.iter().enumerate() {
-            let band = c.band.and_then(|b| b(dev, quantity));
+            let band = c.run.and_then(|r| r.band.get(dev)?.get(quantity));
             let Some(b) = band.filter(|b| b.high > b.low) else {
                 continue;
             };
