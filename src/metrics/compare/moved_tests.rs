@@ -35,6 +35,7 @@ fn device(seed: u64, slow: f64) -> RunDevice {
                 rwbs: rwbs.to_string(),
                 class: *class,
                 task: task.to_string(),
+                pid: None,
             },
             bytes: (1 << (class - 1), 1 << (class - 1)),
             blocks: (0..100).map(block).collect(),

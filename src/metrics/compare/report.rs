@@ -121,6 +121,9 @@ pub struct Moved {
     /// Task; not there: of all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comm: Option<String>,
+    /// Process, told apart with `--by pid`; not there: of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
     /// 1, 2, 3: third of the trace; not there: all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub third: Option<usize>,
