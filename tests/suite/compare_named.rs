@@ -119,12 +119,12 @@ fn named(case: &str, what: &str, by: &[&str], chosen: &dyn Fn(&Rq) -> bool) {
     let n = of.iter().filter(|r| chosen(r)).count();
     assert!(n >= 300, "{case} {what}: only {n} requests");
     let span = (all[0].ns, all.iter().map(|l| l.ns).max().unwrap_or(0));
-    let dir = place("compare-named");
-    let a = write(&dir.join(format!("{case}-a.txt")), all.iter());
+    let dir = place(&format!("compare-named/{case}-{}", what.replace(' ', "-")));
+    let a = write(&dir.join("a.txt"), all.iter());
     let mut hits = 0;
     for seed in 0..10u64 {
         let slow = slowed(&all, &of, chosen, seed);
-        let b = write(&dir.join(format!("{case}-b.txt")), slow.iter());
+        let b = write(&dir.join("b.txt"), slow.iter());
         let seed_text = seed.to_string();
         let args = [&["--seed", seed_text.as_str()], by].concat();
         let (share, text) = alike(&compared(&a, &b, &args), &of, chosen, span);
