@@ -1,14 +1,21 @@
 //! `compare` for people: what was asked differently, the verdict, the table, what moved; then the method.
 
 use super::table::{ABSENT, cut, flow, left, right, width};
+use super::wrap::{tied, untied};
 use super::{Style, WIDTH};
+use crate::event::DevId;
 use crate::metrics::compare::Unit;
 use crate::metrics::compare::report::{CompareReport, Moved, Pair, Row, SideReport};
-use crate::units::{human_bytes, human_count, human_ns};
+use crate::units::{human_bytes, human_count, human_ns, human_share};
 
 /// The whole text. With `verbose` every quantity, else the table.
 pub fn compare_text(r: &CompareReport, style: Style, verbose: bool) -> String {
     let mut out = String::new();
+    for same in &r.same {
+        for line in wrapped(&same.text, WIDTH) {
+            out.push_str(&format!("{}\n", style.care(&line)));
+        }
+    }
     for (name, side) in [("A", &r.a), ("B", &r.b)] {
         out.push_str(&side_lines(name, side, style));
     }
@@ -74,6 +81,8 @@ fn side_lines(name: &str, s: &SideReport, style: Style) -> String {
 pub(super) fn title(d: &Pair) -> String {
     let one = |dev: &Option<String>, name: &Option<String>| match (dev, name) {
         (Some(d), Some(n)) => format!("{n} ({d})"),
+        // Devices of which a source tells no number, or for which there was no room.
+        (Some(d), None) if *d == DevId::NONE.to_string() => "other devices".to_string(),
         (Some(d), None) => d.clone(),
         (None, _) => "no device".to_string(),
     };
@@ -157,8 +166,8 @@ fn gained(share: f64) -> String {
             plain(s)
         ),
         s => format!(
-            "{what} time by {:.0} % of what all of B's requests took",
-            s * 100.0
+            "{what} time by {} of what all of B's requests took",
+            human_share(s, 0)
         ),
     }
 }
@@ -247,8 +256,8 @@ pub(super) fn number(v: f64, unit: Unit) -> String {
         Unit::PerSecond => format!("{}/s", plain(v)),
         Unit::BytesPerSecond => format!("{}/s", human_bytes(v)),
         Unit::KibPerSecond => format!("{}/s", human_bytes(v * 1024.0)),
-        Unit::Share => format!("{:.1} %", v * 100.0),
-        Unit::Percent => format!("{v:.1} %"),
+        Unit::Share => human_share(v, 1),
+        Unit::Percent => human_share(v / 100.0, 1),
     }
 }
 
@@ -330,6 +339,7 @@ fn pairs(r: &CompareReport) -> String {
 /// Lines of at most `room` columns.
 pub(super) fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
+    let text = tied(text);
     for word in text.split(' ').filter(|w| !w.is_empty()) {
         let Some(line) = lines.last_mut() else { break };
         if !line.is_empty() && width(line) + 1 + width(word) > room {
@@ -341,5 +351,5 @@ pub(super) fn wrapped(text: &str, room: usize) -> Vec<String> {
             line.push_str(&cut(word, room));
         }
     }
-    lines
+    lines.iter().map(|l| untied(l)).collect()
 }

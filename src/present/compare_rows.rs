@@ -15,6 +15,10 @@ const MAIL: usize = 72;
 /// Markdown that also reads as plain text.
 pub fn compare_markdown(r: &CompareReport) -> String {
     let mut out = String::new();
+    for same in &r.same {
+        push(&same.text, &mut out);
+        out.push('\n');
+    }
     for (name, s) in [("A", &r.a), ("B", &r.b)] {
         for (run, span) in s.runs.iter().zip(&s.span_ns) {
             let paths: Vec<&str> = run.iter().map(|i| i.path.as_str()).collect();

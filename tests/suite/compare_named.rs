@@ -2,7 +2,7 @@
 //! and the requests that the answer names are looked up in the recording and held against those that were changed.
 
 use super::compare::{Line, compared, fixture, list, load, place, write};
-use super::support::root;
+use super::support::{root, run};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -143,8 +143,8 @@ const PID: &[&str] = &["--by", "pid"];
 fn one_pid_is_named_and_all_together_as_the_whole() {
     let third = |r: &Rq| r.pid == "180";
     named("plug2k-first", "pid 180", PID, &third);
-    named("plug2k-first", "all", PID, &|_| true);
-    named("plug2k-first", "all, not by pid", &[], &|_| true);
+    named("cause-mqd", "all", PID, &|_| true);
+    named("stack-part", "all", PID, &|_| true);
     named("stack-part", "pid 181", &["--by", "rwbs,pid"], &|r| {
         r.pid == "181"
     });
@@ -172,4 +172,43 @@ fn a_pid_of_one_size_and_a_third_of_the_time_are_named() {
     named("cause-mqd", "last third", &[], &|r| {
         (r.d - from) * 3 / (to - from) == 2
     });
+}
+
+#[test]
+fn a_trace_compared_with_itself_is_said_to_be_so_first() {
+    let a = fixture("cause-split");
+    let dir = place("compare-same");
+    let [copy, link, other] = ["copy.gz", "link.gz", "other.gz"].map(|n| {
+        let path = dir.join(n);
+        let _ = std::fs::remove_file(&path);
+        path
+    });
+    std::fs::copy(root().join(&a), &copy).expect("a copy");
+    std::fs::hard_link(&copy, &link).expect("a second name");
+    // As long, but one byte of the packed file's time stamp is another.
+    let mut bytes = std::fs::read(&copy).expect("bytes");
+    bytes[4] ^= 1;
+    std::fs::write(&other, bytes).expect("a file");
+    let [copy, link, other] = [copy, link, other].map(|p| p.to_string_lossy().into_owned());
+    for (x, y, what) in [
+        (&a, &a, Some("path")),
+        (&copy, &link, Some("file")),
+        (&a, &copy, Some("bytes")),
+        (&copy, &other, None),
+    ] {
+        let v = compared(x, y, &[]);
+        assert_eq!(v["same"][0]["what"].as_str(), what, "{x} {y}");
+        for more in [&["-q"][..], &["-q", "--markdown"]] {
+            let text = run(&[&["compare"], more, &[x.as_str(), y.as_str()]].concat()).text();
+            let said = text.starts_with("A and B are the same trace (");
+            assert_eq!(said, what.is_some(), "{text}");
+        }
+    }
+    let runs = format!("{a},{other}");
+    let v = compared(&runs, &copy, &[]);
+    let text = v["same"][0]["text"].as_str().expect("text");
+    assert!(
+        text.starts_with("Run 1 of A and run 1 of B are the same"),
+        "{text}"
+    );
 }

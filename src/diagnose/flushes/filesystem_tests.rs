@@ -114,3 +114,25 @@ fn who_asks_most_is_named_whatever_it_writes() {
     assert!(a.problem.ends_with(want), "{}", a.problem);
     assert_eq!(a.numbers.get("by_main_asker"), Some(&30.0));
 }
+
+#[test]
+fn shares_that_add_up_to_more_than_the_whole_are_said_to_overlap() {
+    // Both flushes of each commit by the journal; half of them since the disk does not take FUA.
+    let e = commits("jbd2/sda-8", "FWFSM", None).explain();
+    let a = e.questions.first().expect("an answer");
+    let o = a.overlap.as_ref().expect("an overlap");
+    let sum: f64 = e.findings.iter().map(|f| f.share).sum();
+    assert!((o.sum - sum).abs() < 1e-9 && sum > 1.4, "{sum}");
+    assert!(
+        o.text.contains("150 %") && o.text.contains("flush steps count in more than one"),
+        "{}",
+        o.text
+    );
+    let mut alone = Trace::default();
+    for i in 0..30 {
+        alone.write("8,0", 5, i * 8);
+        alone.flush("8,0", 5, "fio");
+    }
+    let e = alone.explain();
+    assert!(!e.findings.is_empty() && e.questions.iter().all(|a| a.overlap.is_none()));
+}

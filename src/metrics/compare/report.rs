@@ -242,11 +242,27 @@ pub struct Method {
     pub stretches: [f64; 2],
 }
 
+/// A trace on both sides.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct Same {
+    /// `path`, `file` (two names of one file), `bytes` (two files with the same bytes).
+    pub what: &'static str,
+    /// Run of A, from 1.
+    pub a: usize,
+    /// Run of B, from 1.
+    pub b: usize,
+    /// In words.
+    pub text: String,
+}
+
 /// The whole answer.
 #[derive(Clone, Debug, Serialize)]
 pub struct CompareReport {
     /// `blkan.compare/1`.
     pub schema: &'static str,
+    /// Said before all else: traces of A that are traces of B as well.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub same: Vec<Same>,
     /// First side.
     pub a: SideReport,
     /// Second side.
