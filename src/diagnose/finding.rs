@@ -244,9 +244,7 @@ impl Overlap {
             p if p > 100.0 => format!("{p:.0} %"),
             _ => "more than 100 %".to_string(),
         };
-        let text = format!(
-            "Together {total}: these causes overlap, the same {what} count in more than one."
-        );
+        let text = format!("Together {total}: these causes overlap, they share {what}.");
         // Shares are quotients: their last bits may be off.
         (sum > 1.0 + 1e-6).then_some(Overlap { sum, text })
     }

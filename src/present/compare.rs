@@ -21,7 +21,7 @@ pub fn compare_text(r: &CompareReport, style: Style, verbose: bool) -> String {
     }
     for d in &r.devices {
         out.push('\n');
-        pair(d, style, verbose, &mut out);
+        pair(d, &title(d, r.devices.len() == 1), style, verbose, &mut out);
     }
     for line in not_compared(r) {
         out.push_str(&format!("\n{line}\n"));
@@ -77,12 +77,12 @@ fn side_lines(name: &str, s: &SideReport, style: Style) -> String {
     out
 }
 
-/// `nvme0n1 (259,0)`; of two with different numbers both.
-pub(super) fn title(d: &Pair) -> String {
+/// `nvme0n1 (259,0)`; of two with different numbers both. What has no number beside devices that have one is all that has
+/// no place among these.
+pub(super) fn title(d: &Pair, lone: bool) -> String {
     let one = |dev: &Option<String>, name: &Option<String>| match (dev, name) {
         (Some(d), Some(n)) => format!("{n} ({d})"),
-        // Devices of which a source tells no number, or for which there was no room.
-        (Some(d), None) if *d == DevId::NONE.to_string() => "other devices".to_string(),
+        (Some(d), None) if !lone && *d == DevId::NONE.to_string() => "other devices".to_string(),
         (Some(d), None) => d.clone(),
         (None, _) => "no device".to_string(),
     };
@@ -103,8 +103,8 @@ fn by(matched: &str) -> &'static str {
     }
 }
 
-fn pair(d: &Pair, style: Style, verbose: bool, out: &mut String) {
-    out.push_str(&format!("{}\n", style.bold(&cut(&title(d), WIDTH))));
+fn pair(d: &Pair, title: &str, style: Style, verbose: bool, out: &mut String) {
+    out.push_str(&format!("{}\n", style.bold(&cut(title, WIDTH))));
     if !d.mismatch.is_empty() {
         let texts: Vec<String> = d.mismatch.iter().map(|m| m.text.clone()).collect();
         flow("not the same", &texts, &style, out);
@@ -352,4 +352,37 @@ pub(super) fn wrapped(text: &str, room: usize) -> Vec<String> {
         }
     }
     lines.iter().map(|l| untied(l)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair_of(dev: &str, name: Option<&str>) -> Pair {
+        let (dev, name) = (Some(dev.to_string()), name.map(str::to_string));
+        Pair {
+            a: dev.clone(),
+            a_name: name.clone(),
+            b: dev,
+            b_name: name,
+            kind: "request",
+            matched: "number",
+            mismatch: Vec::new(),
+            verdict: String::new(),
+            table: Vec::new(),
+            moved: Vec::new(),
+            paired: None,
+            smaller_groups: 0,
+            quantities: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_has_no_number_beside_others_is_the_other_devices() {
+        assert_eq!(title(&pair_of("0,0", None), false), "other devices");
+        // A source without numbers has one device only.
+        assert_eq!(title(&pair_of("0,0", None), true), "0,0");
+        assert_eq!(title(&pair_of("8,0", None), false), "8,0");
+        assert_eq!(title(&pair_of("8,0", Some("sda")), false), "sda (8,0)");
+    }
 }

@@ -124,7 +124,7 @@ fn shares_that_add_up_to_more_than_the_whole_are_said_to_overlap() {
     let sum: f64 = e.findings.iter().map(|f| f.share).sum();
     assert!((o.sum - sum).abs() < 1e-9 && sum > 1.4, "{sum}");
     assert!(
-        o.text.contains("150 %") && o.text.contains("flush steps count in more than one"),
+        o.text.contains("150 %") && o.text.contains("overlap, they share flush steps"),
         "{}",
         o.text
     );
