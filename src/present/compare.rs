@@ -256,9 +256,15 @@ pub(super) fn number(v: f64, unit: Unit) -> String {
         Unit::PerSecond => format!("{}/s", plain(v)),
         Unit::BytesPerSecond => format!("{}/s", human_bytes(v)),
         Unit::KibPerSecond => format!("{}/s", human_bytes(v * 1024.0)),
-        Unit::Share => human_share(v, 1),
-        Unit::Percent => human_share(v / 100.0, 1),
+        Unit::Share => narrow(v),
+        Unit::Percent => narrow(v / 100.0),
     }
+}
+
+/// A share in a cell.
+fn narrow(share: f64) -> String {
+    let text = human_share(share, 1);
+    text.replace("less than ", "<").replace("over ", ">")
 }
 
 /// Keeps the end of a path: that is where quantities differ.
@@ -384,5 +390,12 @@ mod tests {
         assert_eq!(title(&pair_of("0,0", None), true), "0,0");
         assert_eq!(title(&pair_of("8,0", None), false), "8,0");
         assert_eq!(title(&pair_of("8,0", Some("sda")), false), "sda (8,0)");
+    }
+
+    #[test]
+    fn a_share_that_is_not_all_takes_little_room_in_a_cell() {
+        assert_eq!(number(7_113.0 / 7_114.0, Unit::Share), ">99.9 %");
+        assert_eq!(number(0.01, Unit::Percent), "<0.1 %");
+        assert_eq!(number(1.0, Unit::Share), "100.0 %");
     }
 }
