@@ -16,59 +16,70 @@ fn commits(who: &str, letters: &str, thread: Option<&str>) -> Trace {
     t
 }
 
+/// Who commits, with which letters, a thread beside; the name in the claim, a word in the advice, one that is not there.
+type Case = (
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+    &'static str,
+    &'static str,
+    &'static str,
+);
+const CASES: [Case; 7] = [
+    (
+        "jbd2/sda-8",
+        "FWFSM",
+        None,
+        "jbd2",
+        "commit=SECONDS, 5",
+        "fsync_mode",
+    ),
+    (
+        "f2fs_ckpt-8:0",
+        "FWFSM",
+        None,
+        "f2fs",
+        "fsync_mode=nobarrier",
+        "jbd2",
+    ),
+    (
+        "fio",
+        "FWFSM",
+        Some("f2fs_flush-8:0"),
+        "f2fs",
+        "flush_merge",
+        "commit=",
+    ),
+    (
+        "fio",
+        "FWFSM",
+        Some("xfsaild/sda"),
+        "XFS",
+        "logbsize",
+        "commit=",
+    ),
+    (
+        "fio",
+        "WFSM",
+        Some("btrfs-transacti"),
+        "btrfs",
+        "notreelog",
+        "jbd2",
+    ),
+    ("fio", "WFSM", None, "btrfs", "commit=SECONDS, 30", "jbd2"),
+    (
+        "fio",
+        "FWFSM",
+        None,
+        "the journal or log",
+        "fewer transactions",
+        "fsync_mode",
+    ),
+];
+
 #[test]
 fn advice_is_that_of_the_filesystem_whose_threads_are_seen() {
-    for (who, letters, thread, name, has, not) in [
-        (
-            "jbd2/sda-8",
-            "FWFSM",
-            None,
-            "jbd2",
-            "commit=SECONDS, 5",
-            "fsync_mode",
-        ),
-        (
-            "f2fs_ckpt-8:0",
-            "FWFSM",
-            None,
-            "f2fs",
-            "fsync_mode=nobarrier",
-            "jbd2",
-        ),
-        (
-            "fio",
-            "FWFSM",
-            Some("f2fs_flush-8:0"),
-            "f2fs",
-            "flush_merge",
-            "commit=",
-        ),
-        (
-            "fio",
-            "FWFSM",
-            Some("xfsaild/sda"),
-            "XFS",
-            "logbsize",
-            "commit=",
-        ),
-        (
-            "fio",
-            "WFSM",
-            Some("btrfs-transacti"),
-            "btrfs",
-            "notreelog",
-            "jbd2",
-        ),
-        ("fio", "WFSM", None, "btrfs", "commit=SECONDS, 30", "jbd2"),
-        (
-            "fio",
-            "FWFSM",
-            None,
-            "the journal or log",
-            "fewer transactions",
-            "fsync_mode",
-        ),
-    ] {
+    for (who, letters, thread, name, has, not) in CASES {
         let f = commits(who, letters, thread).finds("journal-commits");
         let advice = f.r#try.join("; ");
         assert!(
