@@ -1,5 +1,6 @@
 //! `blkan compare`.
 
+use super::compare_same::same_traces;
 use super::filter::{Census, Picker};
 use super::output::{Output, colored, complain};
 use super::session::{self, Consumer};
@@ -88,7 +89,8 @@ pub fn compare(o: &CompareOpts) -> Result<Done> {
     };
     let (a, b) = (side(&o.a)?, side(&o.b)?);
     none_at_all(&a, &b)?;
-    let report = compared(&a, &b, o.seed);
+    let mut report = compared(&a, &b, o.seed);
+    report.same = same_traces(&a, &b);
     drop((a, b));
     let mut out = Output::new(&o.output);
     out.write(&render(&report, o)?)?;

@@ -4,6 +4,7 @@
 mod bios;
 mod check;
 mod compare;
+mod compare_same;
 mod convert;
 mod events;
 mod explain;

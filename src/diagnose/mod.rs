@@ -15,7 +15,7 @@ mod small_io;
 mod testing;
 mod unended;
 
-pub use finding::{Answer, Evidence, Example, Finding, Question, Sample};
+pub use finding::{Answer, Evidence, Example, Finding, Overlap, Question, Sample};
 pub use rule::{Decides, Levels, Rule, Shared, Threshold};
 
 use unended::Unended;
@@ -157,6 +157,7 @@ impl Diagnoser {
                 problem,
                 numbers,
                 findings: found.iter().map(|f| f.id).collect(),
+                overlap: Overlap::of(q, &found),
                 unheard: rules()
                     .any(|r| r.question == q && r.ends)
                     .then(|| unended.silences())

@@ -3,6 +3,7 @@
 
 use super::rule::{Levels, Shared, Threshold};
 use super::{Evidence, Facts, Finding, Rule};
+use crate::units::human_share;
 
 /// For all rules that judge by ends.
 pub(super) static SHARED: Shared = Shared {
@@ -72,9 +73,9 @@ impl Unended {
 
     /// Why rules that judge by ends are not heard; `None`: they are.
     pub(super) fn silences(&self) -> Option<String> {
-        let percent = (self.lost + self.open) * 100.0;
+        let percent = human_share(self.lost + self.open, 1);
         let why = format!(
-            "Causes that show in how I/O ends are not judged: {percent:.1} % of the requests did not end in this trace."
+            "Causes that show in how I/O ends are not judged: {percent} of the requests did not end in this trace."
         );
         match self {
             _ if self.told => None,
@@ -97,11 +98,11 @@ impl Unended {
         }
         if self.some {
             found.confidence *= LESS_SURE;
-            let percent = (self.lost + self.open) * 100.0;
+            let percent = human_share(self.lost + self.open, 1);
             found.evidence.push(Evidence::number(
                 "unended_share",
                 self.lost + self.open,
-                format!("{percent:.1} % of the requests did not end in this trace: what they waited for is not in it"),
+                format!("{percent} of the requests did not end in this trace: what they waited for is not in it"),
             ));
         }
         Some(found)

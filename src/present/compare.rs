@@ -1,20 +1,27 @@
 //! `compare` for people: what was asked differently, the verdict, the table, what moved; then the method.
 
 use super::table::{ABSENT, cut, flow, left, right, width};
+use super::wrap::{tied, untied};
 use super::{Style, WIDTH};
+use crate::event::DevId;
 use crate::metrics::compare::Unit;
 use crate::metrics::compare::report::{CompareReport, Moved, Pair, Row, SideReport};
-use crate::units::{human_bytes, human_count, human_ns};
+use crate::units::{human_bytes, human_count, human_ns, human_share};
 
 /// The whole text. With `verbose` every quantity, else the table.
 pub fn compare_text(r: &CompareReport, style: Style, verbose: bool) -> String {
     let mut out = String::new();
+    for same in &r.same {
+        for line in wrapped(&same.text, WIDTH) {
+            out.push_str(&format!("{}\n", style.care(&line)));
+        }
+    }
     for (name, side) in [("A", &r.a), ("B", &r.b)] {
         out.push_str(&side_lines(name, side, style));
     }
     for d in &r.devices {
         out.push('\n');
-        pair(d, style, verbose, &mut out);
+        pair(d, &title(d, r.devices.len() == 1), style, verbose, &mut out);
     }
     for line in not_compared(r) {
         out.push_str(&format!("\n{line}\n"));
@@ -70,10 +77,12 @@ fn side_lines(name: &str, s: &SideReport, style: Style) -> String {
     out
 }
 
-/// `nvme0n1 (259,0)`; of two with different numbers both.
-pub(super) fn title(d: &Pair) -> String {
+/// `nvme0n1 (259,0)`; of two with different numbers both. What has no number beside devices that have one is all that has
+/// no place among these.
+pub(super) fn title(d: &Pair, lone: bool) -> String {
     let one = |dev: &Option<String>, name: &Option<String>| match (dev, name) {
         (Some(d), Some(n)) => format!("{n} ({d})"),
+        (Some(d), None) if !lone && *d == DevId::NONE.to_string() => "other devices".to_string(),
         (Some(d), None) => d.clone(),
         (None, _) => "no device".to_string(),
     };
@@ -94,8 +103,8 @@ fn by(matched: &str) -> &'static str {
     }
 }
 
-fn pair(d: &Pair, style: Style, verbose: bool, out: &mut String) {
-    out.push_str(&format!("{}\n", style.bold(&cut(&title(d), WIDTH))));
+fn pair(d: &Pair, title: &str, style: Style, verbose: bool, out: &mut String) {
+    out.push_str(&format!("{}\n", style.bold(&cut(title, WIDTH))));
     if !d.mismatch.is_empty() {
         let texts: Vec<String> = d.mismatch.iter().map(|m| m.text.clone()).collect();
         flow("not the same", &texts, &style, out);
@@ -157,8 +166,8 @@ fn gained(share: f64) -> String {
             plain(s)
         ),
         s => format!(
-            "{what} time by {:.0} % of what all of B's requests took",
-            s * 100.0
+            "{what} time by {} of what all of B's requests took",
+            human_share(s, 0)
         ),
     }
 }
@@ -247,9 +256,15 @@ pub(super) fn number(v: f64, unit: Unit) -> String {
         Unit::PerSecond => format!("{}/s", plain(v)),
         Unit::BytesPerSecond => format!("{}/s", human_bytes(v)),
         Unit::KibPerSecond => format!("{}/s", human_bytes(v * 1024.0)),
-        Unit::Share => format!("{:.1} %", v * 100.0),
-        Unit::Percent => format!("{v:.1} %"),
+        Unit::Share => narrow(v),
+        Unit::Percent => narrow(v / 100.0),
     }
+}
+
+/// A share in a cell.
+fn narrow(share: f64) -> String {
+    let text = human_share(share, 1);
+    text.replace("less than ", "<").replace("over ", ">")
 }
 
 /// Keeps the end of a path: that is where quantities differ.
@@ -330,6 +345,7 @@ fn pairs(r: &CompareReport) -> String {
 /// Lines of at most `room` columns.
 pub(super) fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
+    let text = tied(text);
     for word in text.split(' ').filter(|w| !w.is_empty()) {
         let Some(line) = lines.last_mut() else { break };
         if !line.is_empty() && width(line) + 1 + width(word) > room {
@@ -341,5 +357,45 @@ pub(super) fn wrapped(text: &str, room: usize) -> Vec<String> {
             line.push_str(&cut(word, room));
         }
     }
-    lines
+    lines.iter().map(|l| untied(l)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair_of(dev: &str, name: Option<&str>) -> Pair {
+        let (dev, name) = (Some(dev.to_string()), name.map(str::to_string));
+        Pair {
+            a: dev.clone(),
+            a_name: name.clone(),
+            b: dev,
+            b_name: name,
+            kind: "request",
+            matched: "number",
+            mismatch: Vec::new(),
+            verdict: String::new(),
+            table: Vec::new(),
+            moved: Vec::new(),
+            paired: None,
+            smaller_groups: 0,
+            quantities: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_has_no_number_beside_others_is_the_other_devices() {
+        assert_eq!(title(&pair_of("0,0", None), false), "other devices");
+        // A source without numbers has one device only.
+        assert_eq!(title(&pair_of("0,0", None), true), "0,0");
+        assert_eq!(title(&pair_of("8,0", None), false), "8,0");
+        assert_eq!(title(&pair_of("8,0", Some("sda")), false), "sda (8,0)");
+    }
+
+    #[test]
+    fn a_share_that_is_not_all_takes_little_room_in_a_cell() {
+        assert_eq!(number(7_113.0 / 7_114.0, Unit::Share), ">99.9 %");
+        assert_eq!(number(0.01, Unit::Percent), "<0.1 %");
+        assert_eq!(number(1.0, Unit::Share), "100.0 %");
+    }
 }

@@ -15,6 +15,10 @@ const MAIL: usize = 72;
 /// Markdown that also reads as plain text.
 pub fn compare_markdown(r: &CompareReport) -> String {
     let mut out = String::new();
+    for same in &r.same {
+        push(&same.text, &mut out);
+        out.push('\n');
+    }
     for (name, s) in [("A", &r.a), ("B", &r.b)] {
         for (run, span) in s.runs.iter().zip(&s.span_ns) {
             let paths: Vec<&str> = run.iter().map(|i| i.path.as_str()).collect();
@@ -28,7 +32,7 @@ pub fn compare_markdown(r: &CompareReport) -> String {
     }
     for d in &r.devices {
         out.push('\n');
-        pair(d, &mut out);
+        pair(d, &title(d, r.devices.len() == 1), &mut out);
     }
     for line in not_compared(r) {
         out.push('\n');
@@ -46,8 +50,8 @@ fn push(text: &str, out: &mut String) {
     }
 }
 
-fn pair(d: &Pair, out: &mut String) {
-    out.push_str(&format!("### {}\n\n", cut(&title(d), MAIL - 4)));
+fn pair(d: &Pair, title: &str, out: &mut String) {
+    out.push_str(&format!("### {}\n\n", cut(title, MAIL - 4)));
     if !d.mismatch.is_empty() {
         let texts: Vec<&str> = d.mismatch.iter().map(|m| m.text.as_str()).collect();
         push(

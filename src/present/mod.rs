@@ -22,6 +22,7 @@ mod stats;
 mod stats_csv;
 mod style;
 mod table;
+mod wrap;
 
 pub use check::check_text;
 pub use compare::compare_text;

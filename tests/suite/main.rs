@@ -6,6 +6,7 @@ mod btt;
 mod cli;
 mod compare;
 mod compare_more;
+mod compare_named;
 mod conversion;
 mod corpus;
 mod cross_format;

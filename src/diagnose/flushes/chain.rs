@@ -1,6 +1,7 @@
 //! The size of the problem: who asked, how many flush bios each layer made of it, what the disk was sent.
 
 use super::super::{Facts, Levels, Problem};
+use super::askers;
 use super::flushes_not_shared::ends_told;
 use super::probe::Disk;
 use super::seen::{View, many, n};
@@ -26,6 +27,7 @@ pub(in super::super) fn problem(facts: &Facts<'_>, levels: &Levels) -> Problem {
     let bottoms = beside(&view, disk);
     let mut text = above(&view, disk, &bottoms, &mut numbers);
     text.push_str(&at_disks(&view, &bottoms, levels, &mut numbers));
+    text.push_str(&askers::sentence(&view, &mut numbers));
     let told = |d: &&&Disk| bottoms.iter().all(|b| b.dev != d.dev);
     let others: Vec<String> = asked
         .filter(|d| view.sends(d))

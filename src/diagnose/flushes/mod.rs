@@ -4,9 +4,13 @@
 //! does not take FUA (block/blk-flush.c, 6.12). The probe counts these on every device, what one device sent to another,
 //! and which tasks asked.
 
+mod askers;
 mod chain;
 mod dm_flush_carries_fua;
 mod dm_flush_per_line;
+mod filesystem;
+#[cfg(test)]
+mod filesystem_tests;
 mod flushes_not_shared;
 mod fsync_per_write;
 mod fua_emulated;

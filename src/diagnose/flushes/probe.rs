@@ -210,6 +210,7 @@ impl Probe {
             d.commits_pre += u64::from(pre);
             d.commits_fua += u64::from(fua);
             keep(&mut d.see_commit, Sample::event(ev));
+            self.tasks.commit(i, ev);
             return;
         }
         d.last_write = Some((ev.pid, Sample::event(ev)));

@@ -217,5 +217,5 @@ pub(super) use super::super::latency::many;
 
 /// A share as a whole percent.
 pub(super) fn percent(x: f64) -> String {
-    format!("{:.0} %", x * 100.0)
+    crate::units::human_share(x, 0)
 }

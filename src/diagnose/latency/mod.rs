@@ -30,7 +30,7 @@ use super::rule::{Levels, Rule};
 use super::{Example, Facts};
 use crate::event::{BlockEvent, DevId};
 use crate::lifecycle::{Bio, BioFate, Request, Sink};
-use crate::units::{Nanos, human_count};
+use crate::units::{Nanos, human_count, human_share};
 use device::{Device, Limits, Longest};
 use open::Open;
 use retries::Retries;
@@ -218,7 +218,7 @@ pub(super) fn sysfs(facts: &Facts<'_>, dev: DevId) -> String {
 pub(super) fn percent(share: f64) -> String {
     let p = share * 100.0;
     match p {
-        p if p >= 9.95 => format!("{p:.0} %"),
+        p if p >= 9.95 => human_share(share, 0),
         p if p >= 0.05 => format!("{p:.1} %"),
         p if p > 0.0 => "less than 0.1 %".to_string(),
         _ => "0 %".to_string(),

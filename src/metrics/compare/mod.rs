@@ -8,6 +8,7 @@ pub mod report;
 
 mod bound;
 mod cells;
+mod choose;
 mod estimate;
 mod flushes;
 mod followed;

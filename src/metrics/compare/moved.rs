@@ -1,4 +1,5 @@
-//! Which sub-population's times moved: letters × sizes × task × third of the trace, and the span of life.
+//! Which sub-population's times moved: letters × sizes × task × pid (where asked for) × third of the trace, and the span
+//! of life.
 //!
 //! Every combination of these, each named or left open, is a candidate. Of each its times in A and in B are compared:
 //! the geometric mean (a factor on all its times moves it by that factor, single long ones hardly) and the mean
@@ -7,8 +8,9 @@
 //! search goes on among the rest.
 
 use super::cells::{PARTS, Sum};
-use super::paired::{Twins, twins};
-use super::populations::{Kind, Population};
+use super::choose::best;
+use super::paired::{STRETCHED, Twins, twins};
+use super::populations::{Kind, Pids, Population};
 use super::report::{Moved, Paired};
 use super::run::{RunDevice, THIRDS};
 use super::test::{LEVEL, Tested, log_test};
@@ -28,8 +30,6 @@ const SURE: f64 = 0.25;
 /// A scatter of single requests below which none is believed (as a share): times that are equal to the ns do not make
 /// a mean infinitely sure.
 const FLOOR: f64 = 0.1;
-/// Part of a wider sub-population's change that a narrower one must make up to be named in its place.
-const MOST: f64 = 0.85;
 /// Findings at most.
 const FOUND: usize = 4;
 /// Changes of all the time that requests take below this share are not told.
@@ -100,11 +100,12 @@ pub(super) fn moved(
     a: &[Option<&RunDevice>],
     b: &[Option<&RunDevice>],
 ) -> (Vec<Moved>, Option<Paired>) {
-    let leaves = join(a, b);
+    let pids = Pids::of(kinds(a), kinds(b));
+    let leaves = join(a, b, &pids);
     let both = match (a, b) {
         ([Some(a)], [Some(b)]) => {
             let kinds: Vec<&Kind> = leaves.iter().map(|l| &l.kind).collect();
-            twins(a, b, &kinds)
+            twins(a, b, &kinds, &pids)
         }
         _ => None,
     };
@@ -167,57 +168,25 @@ fn changes<'a>(leaves: &[Leaf], all: &'a [Candidate], both: Option<&Twins>) -> V
     out
 }
 
-/// What a change comes to over all its requests: of typical times ln of the factor times their number, of means ns.
-fn gain(c: &Change<'_>) -> f64 {
-    let n = c.pairs.map_or(c.sums[1].n, |n| n as f64);
-    match c.statistic {
-        Statistic::Geometric => c.log() * n,
-        Statistic::Mean => c.sums[0].sum / c.sums[0].n * c.log().exp_m1() * n,
-    }
-}
-
-/// The most telling change; if a narrower sub-population makes up nearly all of it, that one; if it holds as much of the
-/// whole trace, that of the whole.
-fn best<'b, 'a>(changes: &'b [Change<'a>]) -> Option<&'b Change<'a>> {
-    let mut best: Option<&Change<'a>> = None;
-    for c in changes {
-        if best.is_none_or(|b| c.weight > b.weight * 1.000_001) {
-            best = Some(c);
-        }
-    }
-    let b = best?;
-    let alike = |c: &Change<'a>| c.part == b.part && c.statistic == b.statistic;
-    let whole = |c: &&Change<'a>| {
-        let as_much = c.log() / b.log() >= MOST;
-        alike(c) && c.of.third.is_none() && c.of.leaves == b.of.leaves && as_much
-    };
-    let b = changes.iter().find(whole).unwrap_or(b);
-    let close = |c: &&Change<'a>| {
-        let within = c.of.leaves.iter().all(|l| b.of.leaves.contains(l));
-        alike(c) && c.of.third == b.of.third && within && gain(c) / gain(b) >= MOST
-    };
-    changes
-        .iter()
-        .filter(close)
-        .min_by_key(|c| c.of.leaves.len())
+/// The sub-populations of a side.
+fn kinds<'a>(side: &'a [Option<&RunDevice>]) -> impl Iterator<Item = &'a Kind> {
+    let all = side.iter().flatten().flat_map(|d| &d.populations);
+    all.map(|p| &p.kind)
 }
 
 /// Sub-populations that both sides have.
-fn join(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>]) -> Vec<Leaf> {
-    let all = |side: &[Option<&RunDevice>]| -> BTreeSet<Kind> {
-        let of = side.iter().flatten().flat_map(|d| &d.populations);
-        of.map(|p| p.kind.clone()).collect()
-    };
+fn join(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>], pids: &Pids) -> Vec<Leaf> {
+    let all = |side| -> BTreeSet<Kind> { kinds(side).map(|k| pids.known(k)).collect() };
     let pick = |side: &[Option<&RunDevice>], k: &Kind| -> (Blocks, (u64, u64)) {
         let mut bytes = (u64::MAX, 0);
         let mut one = |d: &Option<&RunDevice>| {
-            let of = |p: &&Population| p.kind == *k;
-            let p = d.and_then(|d| d.populations.iter().find(of));
-            if let Some(p) = p {
+            let mut sums = vec![Default::default(); d.map_or(0, |d| d.blocks)];
+            let of = d.iter().flat_map(|d| &d.populations);
+            for p in of.filter(|p| pids.known(&p.kind) == *k) {
                 bytes = (bytes.0.min(p.bytes.0), bytes.1.max(p.bytes.1));
+                add(&mut sums, p);
             }
-            let empty = d.map_or(0, |d| d.blocks);
-            p.map_or_else(|| vec![Default::default(); empty], |p| p.blocks.clone())
+            sums
         };
         let blocks = side.iter().map(&mut one).collect();
         (blocks, bytes)
@@ -235,13 +204,24 @@ fn join(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>]) -> Vec<Leaf> {
         .collect()
 }
 
+/// Adds a sub-population's blocks.
+fn add(sums: &mut Vec<[Sum; PARTS.len()]>, p: &Population) {
+    sums.resize(sums.len().max(p.blocks.len()), Default::default());
+    for (all, of) in sums.iter_mut().zip(&p.blocks) {
+        for (s, o) in all.iter_mut().zip(of) {
+            *s = s.plus(*o);
+        }
+    }
+}
+
 /// Every combination of named and open parts that some leaf has, without those that take the same leaves as one with
 /// fewer names.
 fn candidates(leaves: &[Leaf]) -> Vec<Candidate> {
     let mut out: BTreeMap<(Vec<usize>, Option<usize>), Candidate> = BTreeMap::new();
-    for mask in 0..8u8 {
+    for mask in 0..16u8 {
         let mut sets: BTreeMap<Kind, Vec<usize>> = BTreeMap::new();
-        for (i, l) in leaves.iter().enumerate() {
+        let told = |l: &Leaf| mask & 8 == 0 || l.kind.pid.is_some();
+        for (i, l) in leaves.iter().enumerate().filter(|l| told(l.1)) {
             let named = |bit: u8, s: &str| {
                 if mask & bit != 0 {
                     s.to_string()
@@ -253,6 +233,7 @@ fn candidates(leaves: &[Leaf]) -> Vec<Candidate> {
                 rwbs: named(1, &l.kind.rwbs),
                 class: if mask & 2 != 0 { l.kind.class } else { 0 },
                 task: named(4, &l.kind.task),
+                pid: l.kind.pid.filter(|_| mask & 8 != 0),
             };
             sets.entry(key).or_default().push(i);
         }
@@ -402,9 +383,13 @@ fn change<'a>(
         sums: [sa, sb],
         tested,
         pairs: None,
-        // The likelihood ratio of Student's t: grows with t, and for the same t with the degrees of freedom.
-        weight: (df + 1.0) * (t * t / df).ln_1p(),
+        weight: likely(t, df),
     })
+}
+
+/// The likelihood ratio of Student's t: grows with t, and for the same t with the degrees of freedom.
+fn likely(t: f64, df: f64) -> f64 {
+    (df + 1.0) * (t * t / df).ln_1p()
 }
 
 /// The change between pairs of the same requests.
@@ -430,7 +415,9 @@ fn twinned<'a>(
         sums,
         tested,
         pairs: Some(t.n),
-        weight: (t.df + 1.0) * (off * off / t.df).ln_1p(),
+        // Pairs of all candidates are parted into as many stretches: only which of the errors was greater differs, and
+        // that must not decide.
+        weight: likely(off, STRETCHED),
     })
 }
 

@@ -3,6 +3,7 @@
 use super::cells::{PARTS, Sum};
 use super::moved::moved;
 use super::populations::{Kind, Population};
+use super::report::Moved;
 use super::run::RunDevice;
 use crate::event::DevId;
 use crate::stats::Rng;
@@ -35,6 +36,7 @@ fn device(seed: u64, slow: f64) -> RunDevice {
                 rwbs: rwbs.to_string(),
                 class: *class,
                 task: task.to_string(),
+                pid: None,
             },
             bytes: (1 << (class - 1), 1 << (class - 1)),
             blocks: (0..100).map(block).collect(),
@@ -71,6 +73,50 @@ fn the_one_kind_that_moved_is_named_and_nothing_else() {
             m.text
         );
         assert!(m.ratio_interval[0] > 1.2 && m.ratio_interval[1] < 1.4);
+    }
+}
+
+/// Every sub-population parted into two pids, the requests of `one` of which are slower.
+fn parted(seed: u64, pids: [u32; 2], slow: f64, one: Option<usize>) -> RunDevice {
+    let halves = [0, 1].map(|i| {
+        let slow = if one.is_none_or(|o| o == i) {
+            slow
+        } else {
+            1.0
+        };
+        device(seed + 500 * i as u64, slow)
+    });
+    let mut all = Vec::new();
+    for (half, pid) in halves.into_iter().zip(pids) {
+        for mut p in half.populations {
+            p.kind.pid = Some(pid);
+            all.push(p);
+        }
+    }
+    all.sort_by(|a, b| a.kind.cmp(&b.kind));
+    RunDevice {
+        populations: all,
+        ..device(seed, 1.0)
+    }
+}
+
+#[test]
+fn a_pid_is_named_if_it_alone_moved_and_both_sides_have_it() {
+    let pid = |m: &Moved| (m.pid, m.rwbs.clone(), m.bytes);
+    let ws = || Some("WS".to_string());
+    for seed in 0..5 {
+        let a = parted(seed, [7, 8], 1.0, None);
+        let first = |b: &RunDevice| {
+            let got = moved(&[Some(&a)], &[Some(b)]).0;
+            got.first().map(pid)
+        };
+        let one = parted(seed + 100, [7, 8], 1.3, Some(1));
+        assert_eq!(first(&one), Some((Some(8), ws(), Some([4096, 4096]))));
+        let both = parted(seed + 100, [7, 8], 1.3, None);
+        assert_eq!(first(&both), Some((None, ws(), Some([4096, 4096]))));
+        // Pids of another run: one of them is the same by chance.
+        let others = parted(seed + 100, [8, 9], 1.3, None);
+        assert_eq!(first(&others), Some((None, ws(), Some([4096, 4096]))));
     }
 }
 

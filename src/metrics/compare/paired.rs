@@ -2,7 +2,7 @@
 //! requests differ from each other (bursts, phases, sizes of queues) cancels out.
 
 use super::cells::PARTS;
-use super::populations::Kind;
+use super::populations::{Kind, Pids};
 use super::run::{RunDevice, THIRDS};
 use super::sample::{One, join};
 use std::collections::BTreeMap;
@@ -15,6 +15,8 @@ const PART: f64 = 0.5;
 /// Stretches of pairs, one after the other in time, of equal numbers: errors are taken from their scatter. The longer
 /// ones show whether neighbours depend on each other.
 const STRETCHES: [usize; 2] = [16, 8];
+/// Degrees of freedom of the shorter ones.
+pub(super) const STRETCHED: f64 = 15.0;
 
 /// A pair: its sub-population, its third of A, and its spans in A and in B.
 struct Twin {
@@ -29,6 +31,8 @@ pub(super) struct Twins {
     /// Pairs ÷ requests of the mean side, of the requests that both could have sampled.
     pub share: f64,
     all: Vec<Twin>,
+    /// Places in `all` of each sub-population's, in the order of time.
+    of: BTreeMap<usize, Vec<usize>>,
     /// Requests of each sub-population that were looked at, of both sides together, and pairs.
     looked: BTreeMap<usize, (usize, usize)>,
 }
@@ -43,7 +47,7 @@ pub(super) struct Twinned {
 }
 
 /// Joins two devices' samples; `kinds` are the sub-populations that both have. `None`: neither has any request to pair.
-pub(super) fn twins(a: &RunDevice, b: &RunDevice, kinds: &[&Kind]) -> Option<Twins> {
+pub(super) fn twins(a: &RunDevice, b: &RunDevice, kinds: &[&Kind], pids: &Pids) -> Option<Twins> {
     let j = join(&a.sample, &b.sample);
     let all = j.pairs.len() * 2 + j.only_a.len() + j.only_b.len();
     if all == 0 {
@@ -51,8 +55,8 @@ pub(super) fn twins(a: &RunDevice, b: &RunDevice, kinds: &[&Kind]) -> Option<Twi
     }
     let place = |d: &RunDevice, o: &One| -> Option<usize> {
         let of = d.kind_of.get(o.leaf as usize).copied().flatten()?;
-        let kind = &d.populations.get(of)?.kind;
-        kinds.binary_search(&kind).ok()
+        let kind = pids.known(&d.populations.get(of)?.kind);
+        kinds.binary_search(&&kind).ok()
     };
     let mut looked: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
     let (mut out, mut paired) = (Vec::new(), 0usize);
@@ -79,9 +83,14 @@ pub(super) fn twins(a: &RunDevice, b: &RunDevice, kinds: &[&Kind]) -> Option<Twi
             looked.entry(k).or_default().0 += 1;
         }
     }
+    let mut of: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    for (i, t) in out.iter().enumerate() {
+        of.entry(t.kind).or_default().push(i);
+    }
     Some(Twins {
         share: 2.0 * paired as f64 / all as f64,
         all: out,
+        of,
         looked,
     })
 }
@@ -110,8 +119,16 @@ impl Twins {
             let known = x.is_finite() && y.is_finite();
             (known && third.is_none_or(|w| w == t.third)).then_some((x, y))
         };
-        let of = |t: &&Twin| kinds.binary_search(&t.kind).is_ok();
-        let times: Vec<(f64, f64)> = self.all.iter().filter(of).filter_map(spans).collect();
+        let mut places: Vec<usize> = kinds
+            .iter()
+            .filter_map(|k| self.of.get(k))
+            .flatten()
+            .copied()
+            .collect();
+        // Runs in order, one behind the other: a stable sort only merges them.
+        places.sort();
+        let twins = places.into_iter().filter_map(|i| self.all.get(i));
+        let times: Vec<(f64, f64)> = twins.filter_map(spans).collect();
         let n = times.len();
         if n < PAIRS {
             return None;

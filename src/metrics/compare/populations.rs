@@ -3,8 +3,8 @@
 use super::cells::{Block, DeviceCell, PARTS, Sum};
 use super::estimate::Estimator;
 use super::followed::{Dev, Leaf};
-use crate::event::CommId;
-use std::collections::BTreeMap;
+use crate::event::{CommId, NO_PID};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A sub-population, with the task's name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -13,6 +13,8 @@ pub(super) struct Kind {
     /// 0, or 1 + the power of two of its sizes.
     pub class: u64,
     pub task: String,
+    /// None: not told apart by it.
+    pub pid: Option<u32>,
 }
 
 /// Sums of a sub-population.
@@ -23,6 +25,47 @@ pub(super) struct Population {
     pub bytes: (u64, u64),
     /// Its spans, block by block.
     pub blocks: Vec<[Sum; PARTS.len()]>,
+}
+
+/// Of a task's pids of both sides together, the part that both must have for them to be told apart: pids of another run
+/// are others, and some of these are the same by chance.
+const COMMON: f64 = 0.8;
+
+/// The pids that mean the same on both sides.
+#[derive(Default)]
+pub(super) struct Pids(BTreeSet<(String, u32)>);
+
+impl Pids {
+    /// Of two sides' sub-populations.
+    pub fn of<'a>(a: impl Iterator<Item = &'a Kind>, b: impl Iterator<Item = &'a Kind>) -> Pids {
+        let mut all: BTreeMap<&str, BTreeMap<u32, [bool; 2]>> = BTreeMap::new();
+        let sides = a.map(|k| (0, k)).chain(b.map(|k| (1, k)));
+        for (side, kind) in sides {
+            if let Some(pid) = kind.pid {
+                let of = all.entry(&kind.task).or_default().entry(pid).or_default();
+                if let Some(seen) = of.get_mut(side) {
+                    *seen = true;
+                }
+            }
+        }
+        let mut out = BTreeSet::new();
+        for (task, pids) in all {
+            let both = || pids.iter().filter(|p| p.1.iter().all(|seen| *seen));
+            if both().count() as f64 >= pids.len() as f64 * COMMON {
+                out.extend(both().map(|p| (task.to_string(), *p.0)));
+            }
+        }
+        Pids(out)
+    }
+
+    /// The sub-population, without a pid that means nothing on the other side.
+    pub fn known(&self, kind: &Kind) -> Kind {
+        let pid = kind.pid;
+        Kind {
+            pid: pid.filter(|p| self.0.contains(&(kind.task.clone(), *p))),
+            ..kind.clone()
+        }
+    }
 }
 
 /// The sub-populations of a device, and the place of each leaf among them.
@@ -52,6 +95,7 @@ pub(super) fn populations(
             rwbs: k.rwbs.to_string(),
             class: k.class,
             task: name(k.comm),
+            pid: (k.pid != NO_PID).then_some(k.pid),
         };
         let entry = all.entry(kind).or_insert((Vec::new(), *bytes));
         entry.0.push(i);

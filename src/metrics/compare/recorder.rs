@@ -2,10 +2,10 @@
 
 use super::cells::{Block, Cut, D, G, Io, PARTS, REQUEST_PARTS, Which};
 use super::flushes::Flushes;
-use super::followed::{Dev, Leaf, LeafKey};
+use super::followed::{Dev, LeafKey};
 use super::sample::range;
 use super::timeline::Timeline;
-use crate::event::{Action, BlockEvent, DevId, NO_SECTOR, Op, Rwbs, TraceMeta};
+use crate::event::{Action, BlockEvent, DevId, NO_PID, NO_SECTOR, Op, Rwbs, TraceMeta};
 use crate::lifecycle::{
     Bio, BioFate, FlushStep, Merge, MergeBy, MergeKind, Outcome, Pairing, Request, RequestKind,
     Sink, Span, Stamp,
@@ -21,8 +21,6 @@ use rustc_hash::FxHashMap;
 const MAX_GROUPS: usize = 24;
 /// The same of all devices together.
 const ALL_GROUPS: usize = 128;
-/// Sub-populations of a device that are told apart, 160 bytes a block each. Later ones are one.
-const MAX_LEAVES: usize = 96;
 /// Devices that are kept by block.
 const MAX_DEVICES: usize = 16;
 /// Tasks whose bios are counted.
@@ -32,6 +30,8 @@ const MAX_TASKS: usize = 4096;
 pub struct Recorder {
     pub(super) collector: Collector,
     pub(super) filtered: bool,
+    /// `--by` has pid: sub-populations are told apart by it, too.
+    by_pid: bool,
     matcher: Matcher,
     pub(super) keys: Keys,
     pub(super) blocks: Timeline<Block>,
@@ -53,6 +53,7 @@ impl Recorder {
                 rwbs: b.rwbs,
                 class: size_class(b.bytes),
                 comm: b.comm,
+                pid: self.pid(b.pid),
                 ordered: b.bytes == 0,
             };
             if let Some(l) = self.leaf(i, key, b.bytes) {
@@ -80,6 +81,7 @@ impl Recorder {
                 ..CollectorOptions::default()
             }),
             filtered: !filter.is_empty(),
+            by_pid: by.contains(&Key::Pid),
             matcher: Matcher::new(filter.clone()),
             keys: Keys::new(by),
             blocks: Timeline::new(),
@@ -122,21 +124,12 @@ impl Recorder {
     }
 
     fn leaf(&mut self, dev: usize, key: LeafKey, bytes: u64) -> Option<usize> {
-        let d = self.devs.get_mut(dev)?;
-        let leaves = &mut d.leaves;
-        let i = *d.leaf_index.entry(key).or_insert_with(|| {
-            let full = leaves.len() >= MAX_LEAVES;
-            if leaves.len() <= MAX_LEAVES {
-                leaves.push(Leaf {
-                    key: (!full).then_some(key),
-                    bytes: (bytes, bytes),
-                });
-            }
-            leaves.len() - 1
-        });
-        let l = leaves.get_mut(i)?;
-        l.bytes = (l.bytes.0.min(bytes), l.bytes.1.max(bytes));
-        Some(i)
+        self.devs.get_mut(dev)?.leaf(key, bytes)
+    }
+
+    /// The pid, where sub-populations are told apart by it.
+    fn pid(&self, pid: u32) -> u32 {
+        if self.by_pid { pid } else { NO_PID }
     }
 
     fn parts_of_request(&mut self, dev: usize, r: &Request) {
@@ -148,6 +141,7 @@ impl Recorder {
             rwbs: r.rwbs,
             class: size_class(r.bytes),
             comm: r.comm,
+            pid: self.pid(r.pid),
             ordered: r.kind != RequestKind::Io,
         };
         let Some(i) = self.leaf(dev, key, r.bytes) else {

@@ -121,6 +121,9 @@ pub struct Moved {
     /// Task; not there: of all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comm: Option<String>,
+    /// Process, told apart with `--by pid`; not there: of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
     /// 1, 2, 3: third of the trace; not there: all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub third: Option<usize>,
@@ -239,11 +242,27 @@ pub struct Method {
     pub stretches: [f64; 2],
 }
 
+/// A trace on both sides.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct Same {
+    /// `path`, `file` (two names of one file), `bytes` (two files with the same bytes).
+    pub what: &'static str,
+    /// Run of A, from 1.
+    pub a: usize,
+    /// Run of B, from 1.
+    pub b: usize,
+    /// In words.
+    pub text: String,
+}
+
 /// The whole answer.
 #[derive(Clone, Debug, Serialize)]
 pub struct CompareReport {
     /// `blkan.compare/1`.
     pub schema: &'static str,
+    /// Said before all else: traces of A that are traces of B as well.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub same: Vec<Same>,
     /// First side.
     pub a: SideReport,
     /// Second side.

@@ -39,6 +39,7 @@ pub fn compare(a: &[Run], b: &[Run], seed: u64) -> CompareReport {
     }
     CompareReport {
         schema: "blkan.compare/1",
+        same: Vec::new(),
         a: side(a),
         b: side(b),
         method: Method {

@@ -42,6 +42,7 @@ pub(super) fn tell(c: &Change<'_>, leaves: &[Leaf], p: f64, all: [f64; 2]) -> Mo
         rwbs: name.rwbs,
         bytes: name.bytes.map(<[u64; 2]>::from),
         comm: name.comm,
+        pid: name.pid,
         third: c.of.third.map(|t| t + 1),
         span,
         statistic: c.statistic.name(),
@@ -62,6 +63,7 @@ struct Name {
     rwbs: Option<String>,
     bytes: Option<(u64, u64)>,
     comm: Option<String>,
+    pid: Option<u32>,
     third: Option<usize>,
 }
 
@@ -81,6 +83,8 @@ impl Name {
             rwbs: only(&|l| l.kind.rwbs.clone()),
             bytes: (sized && hi > 0).then_some((lo, hi)),
             comm: only(&|l| l.kind.task.clone()),
+            pid: only(&|l| l.kind.pid.map_or(String::new(), |p| p.to_string()))
+                .and_then(|p| p.parse().ok()),
             third: c.of.third,
         }
     }
@@ -99,6 +103,11 @@ impl Name {
         }
         if let Some(t) = &self.comm {
             text.push_str(&format!(" by {t}"));
+        }
+        match (self.pid, &self.comm) {
+            (Some(p), Some(_)) => text.push_str(&format!(", pid {p}")),
+            (Some(p), None) => text.push_str(&format!(" by pid {p}")),
+            (None, _) => {}
         }
         if let Some(t) = self.third {
             let third = ["first", "second", "last"][t.min(2)];

@@ -2,7 +2,7 @@
 
 use super::report::Mismatch;
 use super::run::RunDevice;
-use crate::units::{human_bytes, human_count, human_ns};
+use crate::units::{human_bytes, human_count, human_ns, human_share};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Amounts this far apart are not the same workload's: two runs of one fixed job differ by less.
@@ -110,11 +110,11 @@ fn operations(
         let share = |s: &Asked, n: f64| s.ops.get(op).map_or(0.0, |o| o / n.max(1.0));
         let (x, y) = (share(a, na), share(b, nb));
         if (x - y).abs() > MIX {
-            let (x, y) = (x * 100.0, y * 100.0);
+            let (x, y) = (human_share(x, 1), human_share(y, 1));
             let what = if op == "fsync" { "flush" } else { op };
             say(
                 "operations",
-                format!("{what} bios are {x:.1} % of A's and {y:.1} % of B's"),
+                format!("{what} bios are {x} of A's and {y} of B's"),
             );
         }
     }
