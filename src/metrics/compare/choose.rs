@@ -6,6 +6,9 @@ use super::moved::{Change, Statistic};
 const MOST: f64 = 0.85;
 /// Part of its change that the rest of a wider sub-population must have made as well to have changed alike.
 const ALIKE: f64 = 0.5;
+/// A rest that is less of a wider sub-population than this cannot tell whether it changed: what is left when two estimates are
+/// subtracted is their noise.
+const REST: f64 = 0.05;
 
 /// How much there is to change: of typical times the number of requests, of means all ns in A.
 fn size(c: &Change<'_>) -> f64 {
@@ -32,7 +35,7 @@ fn gain(c: &Change<'_>) -> f64 {
 /// Whether what the wide one has beside the narrow one changed like it.
 fn rest_alike(wide: &Change<'_>, narrow: &Change<'_>) -> bool {
     let beside = size(wide) - size(narrow);
-    beside > 0.0 && (gain(wide) - gain(narrow)) / beside / effect(narrow) >= ALIKE
+    beside > REST * size(wide) && (gain(wide) - gain(narrow)) / beside / effect(narrow) >= ALIKE
 }
 
 /// The most telling change, or in its place: that of the whole trace, if it holds as much there; that of a wider
