@@ -8,12 +8,12 @@ mod sweep;
 
 pub use sweep::Switches;
 
-use super::output::{Output, colored};
+use super::output::{Output, colored, complain};
 use super::plot::put_figures;
 use super::{Done, InputOpts, OutputOpts, Rows, Window};
 use crate::error::{Error, Kind, Result};
 use crate::event::BlockEvent;
-use crate::format::{Known, WRITERS};
+use crate::format::{Known, WRITERS, Wrote};
 use crate::metrics::figures::policies;
 use crate::metrics::predict::{self, Key, RecordedPart, ReplayReport, RunPart, RunnerUp, SelfPart};
 use crate::metrics::report::StatsReport;
@@ -21,6 +21,7 @@ use crate::model::policy::{Sched, Zoned};
 use crate::model::signature::Term;
 use crate::model::{LayerKind, Policy};
 use crate::present::{self, Style};
+use crate::units::human_count;
 use infer::{Inferred, infer};
 use run::{Base, Simulated};
 use source::Source;
@@ -139,35 +140,61 @@ fn answer(o: &ReplayOpts, s: Source) -> Result<ReplayReport> {
         Err(why) => {
             report.runs = refused(o.sweep.rows(&start)?, &why)?;
             report.notes.push(why);
+            not_written(o);
             return Ok(report);
         }
     };
-    let mut last = start.clone();
     let mut policy = start.clone();
     let mut misfit = None;
     if let (Some(signature), Some(rec)) = (&s.signature, &report.recorded) {
         let found = infer(&base, start, &told, signature)?;
         policy = found.policy.clone();
         misfit = unlike(&found);
-        last = policy.clone();
         report.own = Some(own(&base, found, &rec.key)?);
     }
     if let Some(why) = misfit {
         report.runs = refused(o.sweep.rows(&policy)?, &why)?;
         report.notes.push(why);
+        not_written(o);
         return Ok(report);
     }
     let facts = infer::Facts::of(&base.workload);
+    let own = "the recorded policy".to_string();
+    let mut ran = report.own.is_some().then(|| (own, policy.clone()));
     for row in o.sweep.rows(&policy)? {
-        last = row.policy.clone();
-        report
-            .runs
-            .push(what_if(&base, row, &facts, report.own.as_ref())?);
+        let row = with_what_it_needs(row);
+        let run = what_if(&base, &row, &facts, report.own.as_ref())?;
+        if run.refused.is_none() {
+            ran = Some((row.label, row.policy));
+        }
+        report.runs.push(run);
     }
-    if let Some(path) = &o.trace_out {
-        write_trace(&base, &last, path)?;
+    match (&o.trace_out, ran) {
+        (Some(path), Some((label, policy))) => {
+            write_trace(&base, &policy, path)?;
+            let last = report.runs.last();
+            if last.is_some_and(|r| r.refused.is_some()) && !o.output.quiet {
+                let path = path.display();
+                complain(&format!(
+                    "note: the last row was refused; {path} holds the events of {label}"
+                ));
+            }
+        }
+        _ => not_written(o),
     }
     Ok(report)
+}
+
+/// Nothing ran whose events could be written.
+fn not_written(o: &ReplayOpts) {
+    if let Some(path) = &o.trace_out
+        && !o.output.quiet
+    {
+        let path = path.display();
+        complain(&format!(
+            "warning: nothing was simulated: {path} is not written"
+        ));
+    }
 }
 
 /// Why the recorded policy is none of those modelled, if so: what every one of them decides comes out quite differently.
@@ -248,24 +275,34 @@ fn say(t: &Term) -> String {
     format!("{} of {}: {a:.4} recorded, {b:.4} replayed", t.what, t.dev)
 }
 
-fn what_if(base: &Base, row: Row, facts: &infer::Facts, own: Option<&SelfPart>) -> Result<RunPart> {
-    let mut row = row;
-    if row.policy.zoned == Zoned::Lock && row.policy.sched.is_none() {
-        // Zones are locked by mq-deadline alone (ELEVATOR_F_ZBD_SEQ_WRITE, 6.1).
+/// Zones are locked by mq-deadline alone (ELEVATOR_F_ZBD_SEQ_WRITE, 6.1): a row that asks for the lock and names no scheduler
+/// gets it.
+fn with_what_it_needs(mut row: Row) -> Row {
+    let names_sched = row.label.split(", ").any(|p| p.starts_with("sched "));
+    if row.policy.zoned == Zoned::Lock && !names_sched {
         row.policy.sched = Some(Sched::MqDeadline);
     }
+    row
+}
+
+fn what_if(
+    base: &Base,
+    row: &Row,
+    facts: &infer::Facts,
+    own: Option<&SelfPart>,
+) -> Result<RunPart> {
     let policy = named(&row.policy, base)?;
-    if let Some(why) = source::cannot(&row, base, facts) {
-        return Ok(empty(policy, row.label, Some(why)));
+    if let Some(why) = source::cannot(row, base, facts) {
+        return Ok(empty(policy, row.label.clone(), Some(why)));
     }
     let run = base.run(&row.policy, true, None)?;
     let t = run.tally;
-    let tests = (t.plug_attempts > 0).then(|| t.plug_tests as f64 / t.plug_attempts as f64);
     let run = stats(run)?;
     let key = predict::keys(&run);
+    let tests = predict::per_bio(t.plug_tests, &run);
     Ok(RunPart {
         policy,
-        label: row.label,
+        label: row.label.clone(),
         refused: None,
         band: own.map_or_else(Default::default, |o| predict::bands(&key, &o.error)),
         tests_per_bio: tests,
@@ -274,6 +311,9 @@ fn what_if(base: &Base, row: Row, facts: &infer::Facts, own: Option<&SelfPart>) 
         key,
     })
 }
+
+/// Bytes that are gathered before they are written.
+const CHUNK: usize = 1 << 20;
 
 /// The simulated events as a trace that every command reads: blkan's own text, or by the name's ending blkparse's.
 fn write_trace(base: &Base, policy: &Policy, path: &Path) -> Result<()> {
@@ -292,21 +332,39 @@ fn write_trace(base: &Base, policy: &Policy, path: &Path) -> Result<()> {
         fields: &meta.fields,
     };
     let mut writer = (info.start)();
-    let mut bytes = Vec::new();
-    writer.begin(&known, &mut bytes);
-    let mut each = |ev: &BlockEvent| {
-        // What a format cannot say of an event is told by `convert`; the model emits nothing beyond either format.
-        let _ = writer.event(ev, &known, &mut bytes);
-    };
-    base.run(policy, false, Some(&mut each))?;
-    writer.end(&meta.names, Some(0), &mut bytes);
-    let o = OutputOpts {
+    let mut out = Output::new(&OutputOpts {
         file: Some(path.to_path_buf()),
         ..OutputOpts::default()
+    });
+    let mut bytes = Vec::new();
+    let mut failed = None;
+    let mut left_out = 0u64;
+    writer.begin(&known, &mut bytes);
+    let mut each = |ev: &BlockEvent| {
+        left_out += u64::from(matches!(
+            writer.event(ev, &known, &mut bytes),
+            Wrote::Not(_)
+        ));
+        if bytes.len() >= CHUNK && failed.is_none() {
+            failed = out.write(&bytes).err();
+        }
+        if bytes.len() >= CHUNK {
+            bytes.clear();
+        }
     };
-    let mut out = Output::new(&o);
+    base.run(policy, false, Some(&mut each))?;
+    failed.map_or(Ok(()), Err)?;
+    writer.end(&meta.names, Some(0), &mut bytes);
     out.write(&bytes)?;
-    out.finish()
+    out.finish()?;
+    if left_out > 0 {
+        complain(&format!(
+            "warning: {} simulated events have no form in {name} and are left out of {}",
+            human_count(left_out),
+            path.display()
+        ));
+    }
+    Ok(())
 }
 
 fn render(report: &ReplayReport, o: &ReplayOpts) -> Result<Vec<u8>> {

@@ -15,6 +15,7 @@ use crate::metrics::predict::DeviceFit;
 use crate::metrics::report::StatsReport;
 use crate::model::device::{Fit, OpFit};
 use crate::model::policy::{Ata, DmFlush, Switch, Zoned};
+use crate::model::reblock::has_blocks;
 use crate::model::signature::Signature;
 use crate::model::workload::{self, Options, Recorded, Recorder, ZonesFrom};
 use crate::model::{LayerKind, Policy};
@@ -340,8 +341,16 @@ pub fn cannot(row: &Row, base: &Base, facts: &Facts) -> Option<String> {
                 .to_string(),
         );
     }
-    if named("block size ") && !base.workload.bios.iter().any(|b| b.bytes > 0) {
-        return Some("no bio with data is in this trace".to_string());
+    if named("block size ") && !has_blocks(&base.workload) {
+        return Some(
+            "no write of this trace lies within a page of 4 KiB: none is of one block".to_string(),
+        );
+    }
+    if p.zoned == Zoned::Lock && named("sched none") {
+        return Some(
+            "zones are locked by mq-deadline alone: without a scheduler there is no lock"
+                .to_string(),
+        );
     }
     None
 }
