@@ -112,7 +112,8 @@ pub fn key(d: &Device, span_ns: Option<u64>) -> Key {
     let flushes: Vec<&Group> = d.groups.iter().filter(|g| flush(g)).collect();
     let all: Vec<&Group> = d.groups.iter().collect();
     let bios = sum(&data, |g| g.bios);
-    let requests = sum(&data, |g| Some(g.requests)).filter(|_| d.kind == "request");
+    let requests = sum(&data, |g| Some(g.requests.saturating_sub(g.passthrough)))
+        .filter(|_| d.kind == "request");
     let merged = sum(&data, |g| g.merged_bios);
     let run = span_ns.filter(|n| *n > 0);
     let issues = |groups: &[&Group]| mean(groups, |g| Some((g.completed?, g.issues_per_rq?)));
@@ -154,7 +155,7 @@ pub fn key(d: &Device, span_ns: Option<u64>) -> Key {
 /// Requests of the group carry data.
 fn has_data(g: &Group) -> bool {
     let sized = |s: &Option<super::report::SizeDist>| s.as_ref().is_some_and(|s| s.n > 0);
-    !flush(g) && (sized(&g.bio_bytes) || sized(&g.issue_bytes)) && g.passthrough == 0
+    !flush(g) && (sized(&g.bio_bytes) || sized(&g.issue_bytes))
 }
 
 /// The numbers of every device.

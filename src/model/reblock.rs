@@ -185,6 +185,7 @@ mod tests {
             bytes,
             rwbs: Rwbs::new(rwbs),
             retry_by: None,
+            by_work: false,
             no_merge: false,
         }
     }

@@ -235,5 +235,11 @@ pub fn replay_csv(r: &ReplayReport) -> Vec<u8> {
     for x in &r.runs {
         add("what-if", &x.label, &x.key, Some(x));
     }
+    for x in &r.runs {
+        if let Some(why) = &x.refused {
+            let cells = ["what-if", &x.label, "", "refused", why, "", ""];
+            super::csv::line(cells.into_iter(), &mut out);
+        }
+    }
     out
 }

@@ -8,7 +8,7 @@ mod sweep;
 
 pub use sweep::Switches;
 
-use super::output::{Output, colored, complain};
+use super::output::{Output, colored, complain, spare_inputs};
 use super::plot::put_figures;
 use super::{Done, InputOpts, OutputOpts, Rows, Window};
 use crate::error::{Error, Kind, Result};
@@ -76,6 +76,7 @@ pub fn replay(o: &ReplayOpts) -> Result<Done> {
         out.finish()?;
         return Ok(Done::Sound);
     }
+    spare(o)?;
     let (source, damaged) = source::open(o)?;
     let report = answer(o, source)?;
     if let Some(path) = &o.plot {
@@ -89,6 +90,32 @@ pub fn replay(o: &ReplayOpts) -> Result<Done> {
     } else {
         Done::Sound
     })
+}
+
+/// No file that is written is an input, or another that is written.
+fn spare(o: &ReplayOpts) -> Result<()> {
+    let written = [&o.trace_out, &o.plot];
+    for file in written.into_iter().flatten() {
+        let output = OutputOpts {
+            file: Some(file.clone()),
+            ..o.output.clone()
+        };
+        spare_inputs(&o.input, &output)?;
+    }
+    let all: Vec<&PathBuf> = written
+        .into_iter()
+        .chain([&o.output.file])
+        .flatten()
+        .collect();
+    let twice = all
+        .iter()
+        .enumerate()
+        .any(|(i, p)| all.iter().skip(i + 1).any(|q| q == p));
+    match twice {
+        true => Err(Error::usage("-o, --trace-out and --plot name one file")
+            .hint("each writes a file of its own")),
+        false => Ok(()),
+    }
 }
 
 /// A policy as JSON names it: the scheduler is that of the first disk where none was named.
@@ -150,7 +177,13 @@ fn answer(o: &ReplayOpts, s: Source) -> Result<ReplayReport> {
         let found = infer(&base, start, &told, signature)?;
         policy = found.policy.clone();
         misfit = unlike(&found);
-        report.own = Some(own(&base, found, &rec.key)?);
+        let mut replayed = own(&base, found, &rec.key)?;
+        if !o.device.is_empty() {
+            // How far that is off is the device's doing, not the model's.
+            replayed.error.clear();
+            report.notes.push(ON_ANOTHER.to_string());
+        }
+        report.own = Some(replayed);
     }
     if let Some(why) = misfit {
         report.runs = refused(o.sweep.rows(&policy)?, &why)?;
@@ -160,8 +193,16 @@ fn answer(o: &ReplayOpts, s: Source) -> Result<ReplayReport> {
     }
     let facts = infer::Facts::of(&base.workload);
     let own = "the recorded policy".to_string();
+    let mut rows = o.sweep.rows(&policy)?;
+    if rows.is_empty() && base.made {
+        // Nothing was recorded that could stand alone.
+        rows.push(Row {
+            label: "as made".to_string(),
+            policy: policy.clone(),
+        });
+    }
     let mut ran = report.own.is_some().then(|| (own, policy.clone()));
-    for row in o.sweep.rows(&policy)? {
+    for row in rows {
         let row = with_what_it_needs(row);
         let run = what_if(&base, &row, &facts, report.own.as_ref())?;
         if run.refused.is_none() {
@@ -184,6 +225,9 @@ fn answer(o: &ReplayOpts, s: Source) -> Result<ReplayReport> {
     }
     Ok(report)
 }
+
+/// Why there are no bands.
+const ON_ANOTHER: &str = "on another device the replay of the recorded policy does not tell how far the model is off: no bands";
 
 /// Nothing ran whose events could be written.
 fn not_written(o: &ReplayOpts) {

@@ -27,6 +27,8 @@ pub struct Base {
     pub devices: Devices,
     /// Of what is drawn.
     pub seed: u64,
+    /// A made workload: its devices are whatever they are said to be.
+    pub made: bool,
 }
 
 /// Numbers and signature, fed together.

@@ -134,7 +134,8 @@ fn missing(tracker: &TrackerReport, open: &[Nanos], issued: u64) -> f64 {
     let end = tracker.span.map_or(0, |s| s.1.0);
     let stale = open.iter().filter(|d| end - d.0 > LONG).count() as u64;
     let lost: u64 = tracker.devices.iter().map(|d| d.completions_missing).sum();
-    (lost + stale) as f64 / issued.max(1) as f64
+    // What was given up may never have been issued.
+    ((lost + stale) as f64 / issued.max(1) as f64).min(1.0)
 }
 
 fn traced(o: &ReplayOpts) -> Result<(Source, bool)> {
@@ -180,7 +181,11 @@ fn traced(o: &ReplayOpts) -> Result<(Source, bool)> {
         Err(why) => (Err(why), Policy::default(), Vec::new()),
         Ok(r) => {
             notes.extend(r.notes.iter().cloned());
-            let (policy, models) = (start(&r, longest), models(&r));
+            let (mut policy, models) = (start(&r, longest), models(&r));
+            let told = options.queues.values().filter_map(|q| q.nomerges).max();
+            policy.nomerges = told
+                .and_then(|n| u8::try_from(n).ok())
+                .map_or(policy.nomerges, |n| n.min(2));
             (Ok(base(r, o.seed)), policy, models)
         }
     };
@@ -246,6 +251,7 @@ fn base(r: Recorded, seed: u64) -> Base {
             Ok(fits.map(|(k, f)| model(k, f)).collect())
         }),
         seed,
+        made: false,
     }
 }
 
@@ -325,6 +331,9 @@ pub fn cannot(row: &Row, base: &Base, facts: &Facts) -> Option<String> {
         if named("flush ") || (named("ata ") && p.ata != Ata::Off) {
             return Some(none.to_string());
         }
+    }
+    if named("ata ") && p.ata != Ata::Off && !facts.scsi && !base.made {
+        return Some("no disk of this trace is behind libata (none is an sd)".to_string());
     }
     if named("dm-flush ") && !(facts.lines && facts.flushes) {
         let why = match p.dm_flush {
