@@ -302,63 +302,60 @@ fn every_policy_has_its_part_in_the_documentation() {
     }
 }
 
+/// A made workload with what it needs, an option, two of its values, and a number that they must tell apart.
+const OPTIONS: &[(&[&str], &str, &str, &str)] = &[
+    (&["plug2k"], "--plug", "oldest,newest", "merged_per_bio"),
+    (
+        &["plug2k", "--plug", "oldest"],
+        "--plug-limit",
+        "16,31",
+        "merged_per_bio",
+    ),
+    (&["plug2k"], "--nomerges", "0,2", "merged_per_bio"),
+    (
+        &["plug2k", "--plug", "newest"],
+        "--max-sectors",
+        "2,1280",
+        "issue_bytes",
+    ),
+    (
+        &["plug2k", "--device", "hdd"],
+        "--sched",
+        "none,mq-deadline",
+        "q2c_ns",
+    ),
+    (
+        &["block004", "--device", "hdd"],
+        "--flush",
+        "head,tail",
+        "flush_wait_ns",
+    ),
+    (
+        &["block004", "--device", "hdd"],
+        "--ata",
+        "bounce,park",
+        "issues_per_flush",
+    ),
+    (
+        &["block004:lines=2"],
+        "--dm-flush",
+        "per-line,per-device",
+        "flush_bios",
+    ),
+    (&["plug2k", "--depth", "32"], "--wbt", "off,on", "depth"),
+    (&["zoned:depth=64"], "--zoned", "plug,pipeline", "q2c_ns"),
+    (&["zoned:depth=64"], "--zoned", "lock,plug", "q2c_ns"),
+    (&["plug2k"], "--soft-block-size", "2048,4096", "bios"),
+    (&["plug2k"], "--soft-block-size", "512,2048", "bios"),
+    (&["plug2k"], "--depth", "1,64", "depth"),
+    (&["reader"], "--iops-cap", "10000,100000", "bios_per_s"),
+];
+
 /// A row that says what another policy would have done must not be the same simulation under another name.
 #[test]
 fn every_option_changes_what_it_is_about() {
-    let all: &[(&[&str], &str, &str, &str)] = &[
-        (&["plug2k"], "--plug", "oldest,newest", "merged_per_bio"),
-        (
-            &["plug2k", "--plug", "oldest"],
-            "--plug-limit",
-            "16,31",
-            "merged_per_bio",
-        ),
-        (&["plug2k"], "--nomerges", "0,2", "merged_per_bio"),
-        (
-            &["plug2k", "--plug", "newest"],
-            "--max-sectors",
-            "2,1280",
-            "issue_bytes",
-        ),
-        (
-            &["plug2k", "--device", "hdd"],
-            "--sched",
-            "none,mq-deadline",
-            "q2c_ns",
-        ),
-        (
-            &["block004", "--device", "hdd"],
-            "--flush",
-            "head,tail",
-            "flush_wait_ns",
-        ),
-        (
-            &["block004", "--device", "hdd"],
-            "--ata",
-            "bounce,park",
-            "issues_per_flush",
-        ),
-        (
-            &["block004:lines=2"],
-            "--dm-flush",
-            "per-line,per-device",
-            "flush_bios",
-        ),
-        (&["plug2k", "--depth", "32"], "--wbt", "off,on", "depth"),
-        (&["zoned:depth=64"], "--zoned", "plug,pipeline", "q2c_ns"),
-        (
-            &["zoned:depth=64"],
-            "--zoned",
-            "lock,plug",
-            "merged_per_bio",
-        ),
-        (&["plug2k"], "--soft-block-size", "2048,4096", "bios"),
-        (&["plug2k"], "--soft-block-size", "512,2048", "bios"),
-        (&["plug2k"], "--depth", "1,64", "depth"),
-        (&["reader"], "--iops-cap", "10000,100000", "bios_per_s"),
-    ];
     let mut d = Differences::default();
-    for (workload, option, values, number) in all {
+    for (workload, option, values, number) in OPTIONS {
         let args = [&["--workload"], *workload, &[*option, *values]].concat();
         let r = made(&args);
         let of = |k: usize| {

@@ -191,9 +191,21 @@ fn answer(o: &ReplayOpts, s: Source) -> Result<ReplayReport> {
         not_written(o);
         return Ok(report);
     }
+    let ran = what_ifs(o, &base, &policy, &mut report)?;
+    trace_out(o, &base, ran, &report)?;
+    Ok(report)
+}
+
+/// Runs every row, and returns the last policy that ran: that of a row, else the recorded one.
+fn what_ifs(
+    o: &ReplayOpts,
+    base: &Base,
+    policy: &Policy,
+    report: &mut ReplayReport,
+) -> Result<Option<(String, Policy)>> {
     let facts = infer::Facts::of(&base.workload);
     let own = "the recorded policy".to_string();
-    let mut rows = o.sweep.rows(&policy)?;
+    let mut rows = o.sweep.rows(policy)?;
     if rows.is_empty() && base.made {
         // Nothing was recorded that could stand alone.
         rows.push(Row {
@@ -204,15 +216,25 @@ fn answer(o: &ReplayOpts, s: Source) -> Result<ReplayReport> {
     let mut ran = report.own.is_some().then(|| (own, policy.clone()));
     for row in rows {
         let row = with_what_it_needs(row);
-        let run = what_if(&base, &row, &facts, report.own.as_ref())?;
+        let run = what_if(base, &row, &facts, report.own.as_ref())?;
         if run.refused.is_none() {
             ran = Some((row.label, row.policy));
         }
         report.runs.push(run);
     }
+    Ok(ran)
+}
+
+/// `--trace-out`: the events of what ran last.
+fn trace_out(
+    o: &ReplayOpts,
+    base: &Base,
+    ran: Option<(String, Policy)>,
+    report: &ReplayReport,
+) -> Result<()> {
     match (&o.trace_out, ran) {
         (Some(path), Some((label, policy))) => {
-            write_trace(&base, &policy, path)?;
+            write_trace(base, &policy, path)?;
             let last = report.runs.last();
             if last.is_some_and(|r| r.refused.is_some()) && !o.output.quiet {
                 let path = path.display();
@@ -223,7 +245,7 @@ fn answer(o: &ReplayOpts, s: Source) -> Result<ReplayReport> {
         }
         _ => not_written(o),
     }
-    Ok(report)
+    Ok(())
 }
 
 /// Why there are no bands.

@@ -181,11 +181,7 @@ fn traced(o: &ReplayOpts) -> Result<(Source, bool)> {
         Err(why) => (Err(why), Policy::default(), Vec::new()),
         Ok(r) => {
             notes.extend(r.notes.iter().cloned());
-            let (mut policy, models) = (start(&r, longest), models(&r));
-            let told = options.queues.values().filter_map(|q| q.nomerges).max();
-            policy.nomerges = told
-                .and_then(|n| u8::try_from(n).ok())
-                .map_or(policy.nomerges, |n| n.min(2));
+            let (policy, models) = (start(&r, longest, &options), models(&r));
             (Ok(base(r, o.seed)), policy, models)
         }
     };
@@ -271,7 +267,7 @@ fn fitted(f: &OpFit) -> String {
 }
 
 /// What the trace shows of its policy without a replay.
-fn start(r: &Recorded, longest_plug: u64) -> Policy {
+fn start(r: &Recorded, longest_plug: u64, options: &Options) -> Policy {
     let disks = || {
         r.workload
             .topology
@@ -283,7 +279,10 @@ fn start(r: &Recorded, longest_plug: u64) -> Policy {
             })
     };
     let default = Policy::default();
+    let told = options.queues.values().filter_map(|q| q.nomerges).max();
     Policy {
+        // 0, 1 or 2 (`queue_nomerges_store`, block/blk-sysfs.c).
+        nomerges: told.map_or(default.nomerges, |n| n.min(2) as u8),
         // A plug that was emptied of more requests than 5.15 holds: the limit of a later kernel, whatever its order.
         plug_limit: (longest_plug > 16).then_some(32),
         wbt: match disks().any(|d| d.wbt_limit > 0) {
