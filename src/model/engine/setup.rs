@@ -123,7 +123,7 @@ fn changed(d: &topology::Disk, p: &Policy) -> topology::Disk {
 fn throttle(d: &topology::Disk, wbt: Switch, depth: u32) -> u32 {
     match (wbt, d.wbt_limit) {
         (Switch::Off, _) => 0,
-        (Switch::On, 0) => (depth / 4 * 3).max(1),
+        (Switch::On, 0) => (depth - depth.div_ceil(4)).max(1),
         (Switch::On, n) => n,
     }
 }
