@@ -26,6 +26,8 @@ mod recognition;
 mod recorders;
 mod recordings;
 mod replay;
+mod self_reasons;
+mod self_replay;
 mod shapes;
 mod snoop;
 mod source;

@@ -1,6 +1,6 @@
-//! How near `replay` comes to real recordings: each under its own policy, and each predicted from the others of its set.
-//! Printed as the tables of docs/model.md (`cargo test --release predictions -- --nocapture`; with `BLKAN_BLESS=1` they are
-//! written there).
+//! How near `replay` comes to real recordings: each predicted from the others of its set (each under its own policy:
+//! `self_replay.rs`). Printed as the table of docs/model.md (`cargo test --release predictions -- --nocapture`; with
+//! `BLKAN_BLESS=1` it is written there).
 
 use super::corpus::corpus;
 use super::support::{json, root};
@@ -8,9 +8,10 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 /// Name → value of the main disk.
-type Numbers = BTreeMap<String, f64>;
+pub type Numbers = BTreeMap<String, f64>;
 
 /// What is compared of each kind of pair.
 const PLUG: &[&str] = &[
@@ -144,7 +145,7 @@ fn flush_pairs(out: &mut Vec<Pair>) {
 }
 
 /// The numbers of the request-based device with the most bios.
-fn main_disk(keys: &Value) -> Numbers {
+pub fn main_disk(keys: &Value) -> Numbers {
     let disks = keys.as_array().into_iter().flatten();
     let numbers = disks.filter_map(|k| k["numbers"].as_object());
     let busiest = numbers
@@ -171,13 +172,14 @@ fn main_disk(keys: &Value) -> Numbers {
 }
 
 /// How far from the recorded number (as a share of it) still counts as met.
-fn bar(what: &str, recorded: &Numbers) -> f64 {
+pub fn bar(what: &str, recorded: &Numbers) -> f64 {
     let n = |k: &str| recorded.get(k).copied().unwrap_or(1.0).max(1.0);
     match what {
         "issue_bytes" => 0.01,
         "merged_per_bio" if recorded.get(what).is_some_and(|m| *m > 0.05) => 0.05,
         "merged_per_bio" => 0.25,
         "flushes_per_step" | "issues_per_flush" => (2.0 / n("flushes").sqrt()).max(0.1),
+        "requests_per_bio" => 0.05,
         "issues_per_rq" => (2.0 / n("requests").sqrt()).max(0.1),
         _ => 0.2,
     }
@@ -327,11 +329,14 @@ fn predictions_of_the_other_recordings_of_a_set() {
 }
 
 /// Writes a table into docs/model.md between its marks when blessing.
-fn place(mark: &str, table: &str) {
+pub fn place(mark: &str, table: &str) {
     if std::env::var_os("BLKAN_BLESS").is_none_or(|v| v != "1") || std::env::var_os("CI").is_some()
     {
         return;
     }
+    /// Tests run beside each other.
+    static ONE: Mutex<()> = Mutex::new(());
+    let _held = ONE.lock();
     let file = root().join("docs/model.md");
     let text = fs::read_to_string(&file).expect("docs/model.md");
     let (begin, end) = (
