@@ -32,6 +32,7 @@ mod shapes;
 mod snoop;
 mod source;
 mod support;
+mod threads;
 mod tracepoints;
 mod truths;
 mod user_formats;

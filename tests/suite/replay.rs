@@ -302,71 +302,139 @@ fn every_policy_has_its_part_in_the_documentation() {
     }
 }
 
-/// A made workload with what it needs, an option, two of its values, and a number that they must tell apart.
-const OPTIONS: &[(&[&str], &str, &str, &str)] = &[
-    (&["plug2k"], "--plug", "oldest,newest", "merged_per_bio"),
+/// What of two numbers is asked: the first is less than the second, or more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Than {
+    Less,
+    More,
+}
+use Than::{Less, More};
+
+/// A made workload with what it needs, an option, two of its values, a number, and how it must differ.
+type Asked = (
+    &'static [&'static str],
+    &'static str,
+    &'static str,
+    &'static str,
+    Than,
+);
+
+const OPTIONS: &[Asked] = &[
+    // The half page that could be joined is the plug's newest.
+    (
+        &["plug2k"],
+        "--plug",
+        "oldest,newest",
+        "merged_per_bio",
+        Less,
+    ),
+    // A plug that is emptied after an even number of requests cuts no page in two; the odd one makes halves meet.
     (
         &["plug2k", "--plug", "oldest"],
         "--plug-limit",
         "16,31",
         "merged_per_bio",
+        Less,
     ),
-    (&["plug2k"], "--nomerges", "0,2", "merged_per_bio"),
+    (&["plug2k"], "--nomerges", "0,2", "merged_per_bio", More),
     (
         &["plug2k", "--plug", "newest"],
         "--max-sectors",
         "2,1280",
         "issue_bytes",
+        Less,
     ),
+    // The made disk does not care for order: a scheduler only adds its insert.
     (
         &["plug2k", "--device", "hdd"],
         "--sched",
         "none,mq-deadline",
         "q2c_ns",
+        Less,
     ),
+    // At the tail every flush waits for one more write, and each write beside a waiting flush is issued again.
     (
-        &["block004", "--device", "hdd"],
+        &["block004", "--device", "hdd:write_us=5900,flush_us=1200"],
         "--flush",
         "head,tail",
-        "flush_wait_ns",
+        "issues_per_rq",
+        Less,
     ),
     (
         &["block004", "--device", "hdd"],
         "--ata",
         "bounce,park",
         "issues_per_flush",
+        More,
     ),
     (
         &["block004:lines=2"],
         "--dm-flush",
         "per-line,per-device",
         "flush_bios",
+        More,
     ),
-    (&["plug2k", "--depth", "32"], "--wbt", "off,on", "depth"),
-    (&["zoned:depth=64"], "--zoned", "plug,pipeline", "q2c_ns"),
-    (&["zoned:depth=64"], "--zoned", "lock,plug", "q2c_ns"),
-    (&["plug2k"], "--soft-block-size", "2048,4096", "bios"),
-    (&["plug2k"], "--soft-block-size", "512,2048", "bios"),
-    (&["plug2k"], "--depth", "1,64", "depth"),
-    (&["reader"], "--iops-cap", "10000,100000", "bios_per_s"),
+    (
+        &["plug2k", "--depth", "32"],
+        "--wbt",
+        "off,on",
+        "depth",
+        More,
+    ),
+    (
+        &["zoned:depth=64"],
+        "--zoned",
+        "plug,pipeline",
+        "issue_bytes",
+        More,
+    ),
+    (
+        &["zoned:depth=64"],
+        "--zoned",
+        "lock,pipeline",
+        "q2c_ns",
+        More,
+    ),
+    (&["plug2k"], "--soft-block-size", "2048,4096", "bios", More),
+    (&["plug2k"], "--soft-block-size", "512,2048", "bios", More),
+    (&["plug2k"], "--depth", "1,64", "depth", Less),
+    (
+        &["reader"],
+        "--iops-cap",
+        "10000,100000",
+        "bios_per_s",
+        Less,
+    ),
 ];
 
 /// A row that says what another policy would have done must not be the same simulation under another name.
 #[test]
 fn every_option_changes_what_it_is_about() {
     let mut d = Differences::default();
-    for (workload, option, values, number) in OPTIONS {
+    for (workload, option, values, number, than) in OPTIONS {
         let args = [&["--workload"], *workload, &[*option, *values]].concat();
         let r = made(&args);
         let of = |k: usize| {
             let keys = r["runs"][k]["key"].as_array().expect("numbers");
             let all = keys.iter().filter_map(|k| k["numbers"][*number].as_f64());
-            all.collect::<Vec<f64>>()
+            all.sum::<f64>()
         };
         let (a, b) = (of(0), of(1));
-        d.check(!a.is_empty() && a != b, || {
-            format!("{workload:?} {option} {values}: {number} is {a:?} either way")
+        println!("{workload:?} {option} {values}: {number} {a} {b}");
+        let as_asked = match than {
+            Less => a < b,
+            More => a > b,
+        };
+        d.check(as_asked, || {
+            format!("{workload:?} {option} {values}: {number} is {a} and {b}, not {than:?}")
         });
+        // A ceiling is one.
+        if matches!(*option, "--iops-cap" | "--depth") {
+            let caps: Vec<f64> = values.split(',').filter_map(|v| v.parse().ok()).collect();
+            d.check(a <= caps[0] * 1.001 && b <= caps[1] * 1.001, || {
+                format!("{option} {values}: {number} is {a} and {b}")
+            });
+        }
     }
     d.done();
 }

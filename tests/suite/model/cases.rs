@@ -70,19 +70,25 @@ fn policy(rng: &mut Rng) -> Policy {
 }
 
 fn costs(rng: &mut Rng) -> Costs {
-    let mut ns = |most: usize| Nanos(rng.below(most + 1) as i64);
+    let ns = |rng: &mut Rng, most: usize| Nanos(rng.below(most + 1) as i64);
     Costs {
-        getrq: ns(900),
-        merge: ns(500),
-        test: ns(20),
-        unplug: ns(900),
-        issue: ns(900),
-        insert: ns(500),
-        hop: ns(20_000),
-        complete: ns(300),
-        flush_hops: [Vec::new(), Vec::new()],
-        reruns: Vec::new(),
+        getrq: ns(rng, 900),
+        merge: ns(rng, 500),
+        test: ns(rng, 20),
+        unplug: ns(rng, 900),
+        issue: ns(rng, 900),
+        insert: ns(rng, 500),
+        hop: ns(rng, 20_000),
+        complete: ns(rng, 300),
+        flush_hops: [turns(rng), turns(rng)],
+        reruns: turns(rng),
     }
+}
+
+/// What workers wait for a CPU: nothing known, or a series.
+fn turns(rng: &mut Rng) -> Vec<Nanos> {
+    let n = pick(rng, &[0, 0, 1, 7, 40]);
+    (0..n).map(|_| Nanos(rng.below(400_000) as i64)).collect()
 }
 
 fn device(rng: &mut Rng) -> (usize, Time) {

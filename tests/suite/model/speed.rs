@@ -1,5 +1,7 @@
 //! How fast it runs.
 
+use super::super::corpus::corpus;
+use super::super::support::json;
 use super::cases::Case;
 use super::servers::{Time, servers};
 use blkan::event::{BlockEvent, CommId, DevId, Rwbs};
@@ -8,6 +10,7 @@ use blkan::model::policy::*;
 use blkan::model::*;
 use blkan::stats::Rng;
 use blkan::units::Nanos;
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 struct Nothing(u64);
@@ -93,12 +96,46 @@ fn rates() -> Vec<(String, f64)> {
     out
 }
 
-/// A million events a second is asked for; a third of it leaves room for a busy machine. Run with `--ignored` on a quiet one.
+/// Run with `cargo test --release -- --ignored a_million` on a quiet machine: each way is timed three times, the best counts.
 #[test]
 #[ignore = "timed"]
 fn a_million_events_a_second() {
-    for (name, rate) in rates() {
-        println!("{name}: {:.2} M events/s", rate / 1e6);
-        assert!(rate > 333_000.0, "{name}: {rate}");
+    let mut best: BTreeMap<String, f64> = BTreeMap::new();
+    for (name, rate) in (0..3).flat_map(|_| rates()) {
+        let b = best.entry(name).or_default();
+        *b = b.max(rate);
     }
+    for (name, rate) in &best {
+        println!("{name}: {:.2} M events/s", rate / 1e6);
+    }
+    let slow: Vec<_> = best.iter().filter(|(_, r)| **r < 1e6).collect();
+    assert!(slow.is_empty(), "{slow:?}");
+}
+
+/// A recording of 35,000 events: found, replayed, and tried under all six ways to merge in plugs, in five seconds.
+#[test]
+fn six_plug_modes_of_a_recording_in_five_seconds() {
+    let Some(lab) = corpus("lab") else { return };
+    if cfg!(debug_assertions) {
+        println!("SKIPPED: not optimised");
+        return;
+    }
+    let modes = PlugMode::ALL.iter().map(|m| m.name()).collect::<Vec<_>>();
+    assert_eq!(modes.len(), 6);
+    let trace = lab.join("plug2k-tail").join("blkparse.txt.gz");
+    let once = || {
+        let start = Instant::now();
+        let r = json(&["replay", "--plug", &modes.join(",")], &trace);
+        let done = r["runs"]
+            .as_array()
+            .expect("runs")
+            .iter()
+            .filter(|x| x["refused"].is_null());
+        assert_eq!(done.count(), 6);
+        start.elapsed().as_secs_f64()
+    };
+    // Other tests run beside it: the best of three.
+    let best = (0..3).map(|_| once()).fold(f64::INFINITY, f64::min);
+    println!("six plug modes: {best:.2} s");
+    assert!(best <= 5.0, "{best:.2} s");
 }
