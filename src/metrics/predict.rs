@@ -1,6 +1,8 @@
 //! The result of `replay` as data (schema `blkan.replay/1`, docs/output.md): the recording, its own policy replayed, and
 //! what other policies would have done, with the numbers that the threads argue with.
 
+mod noise;
+
 use super::report::{Device, Group, Input, StatsReport};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -197,14 +199,17 @@ pub fn errors(recorded: &[Key], simulated: &[Key]) -> Errors {
 pub fn bands(run: &[Key], errors: &Errors) -> BTreeMap<String, BTreeMap<&'static str, Band>> {
     let device = |k: &Key| {
         let own = errors.get(&k.dev);
-        let band = |(name, v): (&&'static str, &f64)| Some((*name, around(*v, own?.get(name)?)));
+        let band = |(name, v): (&&'static str, &f64)| {
+            Some((*name, around(name, *v, own?.get(name)?, noise::of(name, k))))
+        };
         (k.dev.clone(), k.numbers.iter().filter_map(band).collect())
     };
     run.iter().map(device).collect()
 }
 
-/// The band of a number, whose error under the recorded policy is `e`.
-fn around(v: f64, e: &ErrorRow) -> Band {
+/// The band of a number, whose error under the recorded policy is `e`. A replay that meets the recording to the last event is
+/// still a sample of one: the band is never narrower than what counting leaves open.
+fn around(name: &str, v: f64, e: &ErrorRow, noise: Option<f64>) -> Band {
     let without = |why| Band {
         value: v,
         low: None,
@@ -222,15 +227,30 @@ fn around(v: f64, e: &ErrorRow) -> Band {
             without("the replay of the recorded policy has next to none of it")
         }
         (_, _, Some(wrong)) => {
-            let right = v / (1.0 + wrong);
-            let far = 2.0 * v - right;
+            let Some(noise) = noise else {
+                return without("too little of it is counted to tell how far it may be off");
+            };
+            let off = (v / (1.0 + wrong) - v).abs().max(noise);
+            let (least, most) = noise::possible(name);
             Band {
                 value: v,
-                low: Some(right.min(far).max(0.0)),
-                high: Some(right.max(far)),
+                low: Some((v - off).max(least.min(v))),
+                high: Some((v + off).min(most.max(v))),
                 why: None,
             }
         }
+    }
+}
+
+/// Numbers that depend on how long commands take: without a band, and with `why`, where more commands are in the device at
+/// once than it was ever seen with.
+pub fn untimed(bands: &mut BTreeMap<String, BTreeMap<&'static str, Band>>, why: &'static str) {
+    let timed = |name: &str| {
+        name.ends_with("_ns") || matches!(name, "depth" | "bios_per_s" | "bytes_per_s")
+    };
+    let all = bands.values_mut().flatten();
+    for (_, b) in all.filter(|(name, _)| timed(name)) {
+        (b.low, b.high, b.why) = (None, None, Some(why));
     }
 }
 

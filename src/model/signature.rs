@@ -49,10 +49,18 @@ pub struct Term {
     pub dev: DevId,
     /// What.
     pub what: &'static str,
-    /// In the first, in the second.
-    pub values: (f64, f64),
-    /// How far apart, in units of what is still alike (1: at the edge of it); at most 10.
+    /// In the first, in the second; `None`: it shows nothing of the kind.
+    pub values: (Option<f64>, Option<f64>),
+    /// Bios with data on that device in the first: how much the first rests on.
+    pub bios: u64,
+    /// How far apart, in units of what is still alike (1: at the edge of it); at most [`Term::FAR`], which is also that of what
+    /// only one of the two shows.
     pub apart: f64,
+}
+
+impl Term {
+    /// As far apart as counts: for a share that is alike within 2 %, a fifth less or more.
+    pub const FAR: f64 = 10.0;
 }
 
 impl Sink for Signature {
@@ -142,6 +150,16 @@ fn per(a: u64, b: u64) -> Option<f64> {
 /// a share.
 type Quantity = (&'static str, Option<f64>, f64, bool);
 
+/// Wait for a request, with [`NO_WAIT`] added.
+const Q2G: &str = "mean Q2G";
+/// Below a tenth of a millisecond it is no wait: added to both, so that ten times nothing is as good as nothing.
+const NO_WAIT: f64 = 100_000.0;
+
+/// A value as the trace has it.
+fn shown(q: &Quantity) -> Option<f64> {
+    q.1.map(|v| if q.0 == Q2G { v - NO_WAIT } else { v })
+}
+
 /// A value that is alike within this share of itself.
 fn share(what: &'static str, value: Option<f64>, alike: f64) -> Quantity {
     (what, value, alike, true)
@@ -181,8 +199,7 @@ impl Counts {
         let bios = self.bios;
         // Two standard deviations of a count, but not below 10 %.
         let sampled = (2.0 / (self.flushes.max(1) as f64).sqrt()).max(0.1);
-        // Below a tenth of a millisecond it is no wait.
-        let q2g = per(self.q2g, self.requests).map(|ns| ns + 100_000.0);
+        let q2g = per(self.q2g, self.requests).map(|ns| ns + NO_WAIT);
         vec![
             share("issues per request", per(self.done_issues, self.done), 0.05),
             plain("requeues per bio", per(self.requeues, bios), 0.05),
@@ -202,7 +219,7 @@ impl Counts {
                 0.05,
             ),
             share("mean D2C", per(self.d2c, self.done), 0.3),
-            share("mean Q2G", q2g, 0.5),
+            share(Q2G, q2g, 0.5),
             share("mean Q2C", per(self.q2c, bios + self.flush_bios), 0.3),
         ]
     }
@@ -237,7 +254,8 @@ impl Signature {
         );
         let mut out = Vec::new();
         for dev in devs {
-            let a = self.devices.get(&dev).unwrap_or(&none).quantities();
+            let first = self.devices.get(&dev).unwrap_or(&none);
+            let a = first.quantities();
             let b = other.devices.get(&dev).unwrap_or(&none).quantities();
             for (x, y) in a.into_iter().zip(b) {
                 let alike = match (x.1, y.1) {
@@ -248,13 +266,14 @@ impl Signature {
                     (Some(p), Some(q)) => (p - q).abs() / x.2.max(y.2),
                     // One of the two shows nothing of the kind.
                     (Some(p), None) | (None, Some(p)) if p == 0.0 => continue,
-                    _ => 10.0,
+                    _ => Term::FAR,
                 };
                 out.push(Term {
                     dev,
                     what: x.0,
-                    values: (x.1.unwrap_or(0.0), y.1.unwrap_or(0.0)),
-                    apart: alike.min(10.0),
+                    values: (shown(&x), shown(&y)),
+                    bios: first.bios,
+                    apart: alike.min(Term::FAR),
                 });
             }
         }

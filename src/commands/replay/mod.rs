@@ -1,6 +1,7 @@
 //! `blkan replay`.
 
 mod infer;
+mod likeness;
 mod made;
 mod run;
 mod source;
@@ -18,7 +19,6 @@ use crate::metrics::figures::policies;
 use crate::metrics::predict::{self, Key, RecordedPart, ReplayReport, RunPart, RunnerUp, SelfPart};
 use crate::metrics::report::StatsReport;
 use crate::model::policy::{Sched, Zoned};
-use crate::model::signature::Term;
 use crate::model::{LayerKind, Policy};
 use crate::present::{self, Style};
 use crate::units::human_count;
@@ -176,7 +176,8 @@ fn answer(o: &ReplayOpts, s: Source) -> Result<ReplayReport> {
     if let (Some(signature), Some(rec)) = (&s.signature, &report.recorded) {
         let found = infer(&base, start, &told, signature)?;
         policy = found.policy.clone();
-        misfit = unlike(&found);
+        misfit = likeness::unlike(&found);
+        report.notes.extend(likeness::poor(&found));
         let mut replayed = own(&base, found, &rec.key)?;
         if !o.device.is_empty() {
             // How far that is off is the device's doing, not the model's.
@@ -216,8 +217,15 @@ fn what_ifs(
     let mut ran = report.own.is_some().then(|| (own, policy.clone()));
     for row in rows {
         let row = with_what_it_needs(row);
-        let run = what_if(base, &row, &facts, report.own.as_ref())?;
+        let mut run = what_if(base, &row, &facts, report.own.as_ref())?;
         if run.refused.is_none() {
+            let unseen = likeness::beyond(&row.policy, report.recorded.as_ref());
+            if let Some(note) = unseen.filter(|_| o.device.is_empty()) {
+                predict::untimed(&mut run.band, likeness::BEYOND);
+                if !report.notes.contains(&note) {
+                    report.notes.push(note);
+                }
+            }
             ran = Some((row.label, row.policy));
         }
         report.runs.push(run);
@@ -263,25 +271,6 @@ fn not_written(o: &ReplayOpts) {
     }
 }
 
-/// Why the recorded policy is none of those modelled, if so: what every one of them decides comes out quite differently.
-fn unlike(found: &Inferred) -> Option<String> {
-    const DECIDED: [&str; 3] = [
-        "requests per bio",
-        "mean bytes of an issue",
-        "issues per request",
-    ];
-    let off = |t: &&Term| DECIDED.contains(&t.what) && t.apart >= FAR;
-    let worst = found.terms.iter().find(off)?;
-    let (a, b) = worst.values;
-    Some(format!(
-        "no modelled policy gives what was recorded: {} of {} is {a:.3}, and {b:.3} under the nearest; the recording's own numbers and the replay are \
-         shown, other policies would be compared with a stranger",
-        worst.what, worst.dev
-    ))
-}
-
-/// A term this far apart (see [`Term::apart`]) is no error of the model.
-const FAR: f64 = 10.0;
 
 fn refused(rows: Vec<Row>, why: &str) -> Result<Vec<RunPart>> {
     rows.into_iter()
@@ -315,7 +304,7 @@ fn stats(s: Simulated) -> Result<StatsReport> {
 fn own(base: &Base, found: Inferred, recorded: &[Key]) -> Result<SelfPart> {
     let run = stats(base.run(&found.policy, true, None)?)?;
     let key = predict::keys(&run);
-    let differs = found.terms.iter().filter(|t| t.apart >= 1.0).map(say);
+    let differs = found.terms.iter().filter(|t| t.apart >= 1.0).map(likeness::say);
     Ok(SelfPart {
         policy: named(&found.policy, base)?,
         distance: found.distance,
@@ -334,11 +323,6 @@ fn own(base: &Base, found: Inferred, recorded: &[Key]) -> Result<SelfPart> {
         devices: run.devices,
         key,
     })
-}
-
-fn say(t: &Term) -> String {
-    let (a, b) = t.values;
-    format!("{} of {}: {a:.4} recorded, {b:.4} replayed", t.what, t.dev)
 }
 
 /// Zones are locked by mq-deadline alone (ELEVATOR_F_ZBD_SEQ_WRITE, 6.1): a row that asks for the lock and names no scheduler
