@@ -207,7 +207,8 @@ impl OutputArgs {
                 (false, true) => Rows::Csv,
                 (false, false) => Rows::Text,
             },
-            file: self.output,
+            // As everywhere: stdout.
+            file: self.output.filter(|f| f.as_os_str() != "-"),
             strict: self.strict,
             quiet: self.quiet,
             verbose: self.verbose,

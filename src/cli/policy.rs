@@ -46,6 +46,20 @@ pub fn bytes(s: &str) -> Result<u64, String> {
     }
 }
 
+/// Bytes of a zone: a power of two (`blk_revalidate_zone_cb`, block/blk-zoned.c, 6.1 and 6.12), from 64 KiB to 1 TiB.
+///
+/// # Errors
+/// What was expected.
+pub fn zone(s: &str) -> Result<u64, String> {
+    let n = bytes(s)?;
+    match n.is_power_of_two() && (1 << 16..=1 << 40).contains(&n) {
+        true => Ok(n),
+        false => Err(format!(
+            "expected a power of two from 64KiB to 1TiB, found '{s}'"
+        )),
+    }
+}
+
 /// A block size that a raw block device may have (`set_init_blocksize`, block/bdev.c, 6.12).
 ///
 /// # Errors
@@ -94,5 +108,7 @@ mod tests {
         assert!(rate("0").is_err() && rate("many").is_err() && rate("").is_err());
         assert_eq!(bytes("64MiB"), Ok(64 << 20));
         assert!(bytes("sda=5").is_err() && block_size("3000").is_err());
+        assert!(zone("1").is_err() && zone("100000").is_err() && zone("2TiB").is_err());
+        assert_eq!(zone("64KiB"), Ok(65_536));
     }
 }

@@ -89,8 +89,8 @@ struct PolicyArgs {
     /// Zoned writes: off, lock, plug, pipeline
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = policy::named("a rule", policies::Zoned::ALL, policies::Zoned::name))]
     zoned: Vec<policies::Zoned>,
-    /// Bytes of a zone (64MiB), where the trace does not show it
-    #[arg(long, value_name = "BYTES", value_parser = policy::bytes)]
+    /// Bytes of a zone (64MiB), a power of two, where the trace does not show it
+    #[arg(long, value_name = "BYTES", value_parser = policy::zone)]
     zone_size: Option<u64>,
     /// Block size in bytes that buffered writes of the raw device are cut into: 512 to 4096
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = policy::block_size)]

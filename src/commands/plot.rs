@@ -111,11 +111,18 @@ pub fn plot(o: &PlotOpts) -> Result<Done> {
         return list(&o.output);
     }
     let (names, traces) = words(o)?;
-    let drawing = o.output.rows != Rows::Json;
-    if drawing {
-        drawable()?;
+    let stdin = |all: &[PathBuf]| all.iter().any(|p| p.as_os_str() == "-");
+    if stdin(&traces) && stdin(&o.with) {
+        return Err(Error::usage("both sides cannot be stdin")
+            .hint("name a file for one of them: blkan plot NAME - --with after.gz"));
     }
-    let image = image(o)?;
+    let drawing = o.output.rows != Rows::Json;
+    let image = if drawing {
+        drawable()?;
+        image(o)?
+    } else {
+        None
+    };
     let labels = labels(o, &traces)?;
     let mut damaged = false;
     let mut side = |traces: &[PathBuf], label: &str| side(o, traces, label, &mut damaged);
@@ -150,7 +157,35 @@ pub fn plot(o: &PlotOpts) -> Result<Done> {
     })
 }
 
+/// A plot as `--list --json` names it.
+#[derive(serde::Serialize)]
+struct Listed {
+    name: &'static str,
+    title: &'static str,
+    about: &'static str,
+}
+
+/// All of them.
+#[derive(serde::Serialize)]
+struct List {
+    schema: &'static str,
+    plots: Vec<Listed>,
+}
+
 fn list(output: &OutputOpts) -> Result<Done> {
+    if output.rows == Rows::Json {
+        let one = |p: &Plot| Listed {
+            name: p.name,
+            title: p.title,
+            about: p.about,
+        };
+        let all = List {
+            schema: "blkan.plots/1",
+            plots: PLOTS.iter().map(one).collect(),
+        };
+        put(output, &present::json::document(&all)?)?;
+        return Ok(Done::Sound);
+    }
     let wide = PLOTS.iter().map(|p| p.name.len()).max().unwrap_or(0);
     let mut out = Output::new(output);
     for p in PLOTS {
@@ -200,6 +235,18 @@ fn image(o: &PlotOpts) -> Result<Option<Image>> {
         Some("png") => Some(Image::Png),
         _ => None,
     };
+    if let (None, Some(end), Some(file)) = (by_name.or(o.image), ends, &o.output.file)
+        && !file.is_dir()
+    {
+        return Err(Error::usage(format!(
+            "no picture ends in .{}: {}",
+            end.to_string_lossy(),
+            file.display()
+        ))
+        .hint(
+            "name FILE.svg or FILE.png, or a directory without such an ending for several figures",
+        ));
+    }
     match (o.image, by_name) {
         (Some(a), Some(b)) if a != b => Err(Error::usage(
             "--as and the ending of -o name different forms",
@@ -365,6 +412,27 @@ fn write(all: &Figures, o: &PlotOpts, image: Option<Image>, input: &InputOpts) -
         ));
     }
     put(&o.output, &drawn(busiest, o, form)?)
+}
+
+/// Refuses what is no name of a picture, nor of a directory of pictures, before any work is done.
+///
+/// # Errors
+/// Usage: what may be named.
+pub fn picture_name(path: &Path) -> Result<()> {
+    if path.as_os_str() == "-" {
+        return Err(
+            Error::usage("a picture does not go to stdout beside the table")
+                .hint("name FILE.svg, FILE.png, or a directory"),
+        );
+    }
+    let o = PlotOpts {
+        output: OutputOpts {
+            file: Some(path.to_path_buf()),
+            ..OutputOpts::default()
+        },
+        ..PlotOpts::default()
+    };
+    image(&o).map(|_| ())
 }
 
 /// Writes figures that another command made: one file (the busiest device), or a directory for all.

@@ -1,6 +1,6 @@
 //! `replay` for people: the policy found, then one table a device with a row a policy.
 
-use super::table::{ABSENT, Table, cut, flow, left};
+use super::table::{ABSENT, Table, cut, flow};
 use super::{Style, WIDTH};
 use crate::metrics::predict::{Errors, Key, ReplayReport, RunPart, SelfPart};
 use crate::units::{human_bytes, human_count, human_ns};
@@ -176,7 +176,7 @@ fn device(dev: &str, r: &ReplayReport, style: Style, out: &mut String) {
     for x in r.runs.iter().filter(|x| x.refused.is_none()) {
         let label = match x.label.chars().count() > LABEL {
             true => {
-                legend.push(format!("row {}: {}", legend.len() + 1, x.label));
+                legend.push(x.label.split(", ").map(str::to_string).collect::<Vec<_>>());
                 format!("row {}", legend.len())
             }
             false => x.label.clone(),
@@ -184,8 +184,8 @@ fn device(dev: &str, r: &ReplayReport, style: Style, out: &mut String) {
         t.row(&label, find(&x.key).unwrap_or_default());
     }
     t.drop_absent().print(&style, out);
-    for l in legend {
-        out.push_str(&format!("  {}\n", style.dim(&left(&l, 0))));
+    for (n, parts) in legend.iter().enumerate() {
+        flow(&format!("row {}", n + 1), parts, &style, out);
     }
 }
 

@@ -27,11 +27,7 @@ const POOR: f64 = 2.0;
 /// Terms of devices that the recording tells enough of, and that both show.
 fn judged(found: &Inferred) -> impl Iterator<Item = &Term> {
     let both = |t: &&Term| t.values.0.is_some() && t.values.1.is_some();
-    found
-        .terms
-        .iter()
-        .filter(|t| t.bios >= SAMPLE)
-        .filter(both)
+    found.terms.iter().filter(|t| t.bios >= SAMPLE).filter(both)
 }
 
 /// Why the recorded policy is none of those modelled, if so: what every one of them decides comes out quite differently.
@@ -101,13 +97,14 @@ mod tests {
     use crate::model::Policy;
 
     fn found(terms: &[(&'static str, Option<f64>, Option<f64>, f64, u64)]) -> Inferred {
-        let term = |(what, a, b, apart, bios): &(&'static str, Option<f64>, Option<f64>, f64, u64)| Term {
-            dev: DevId::new(8, 0),
-            what,
-            values: (*a, *b),
-            bios: *bios,
-            apart: *apart,
-        };
+        let term =
+            |(what, a, b, apart, bios): &(&'static str, Option<f64>, Option<f64>, f64, u64)| Term {
+                dev: DevId::new(8, 0),
+                what,
+                values: (*a, *b),
+                bios: *bios,
+                apart: *apart,
+            };
         Inferred {
             policy: Policy::default(),
             distance: 0.0,
@@ -129,12 +126,27 @@ mod tests {
     fn another_number_of_requests_refuses_and_a_smaller_difference_is_told() {
         let far = ("requests per bio", Some(1.0), Some(0.7), Term::FAR, 500);
         assert!(unlike(&found(&[far])).is_some());
-        let near = ("mean bytes of an issue", Some(4096.0), Some(4500.0), 4.7, 500);
+        let near = (
+            "mean bytes of an issue",
+            Some(4096.0),
+            Some(4500.0),
+            4.7,
+            500,
+        );
         let merges = ("plug merges per bio", Some(0.1), Some(0.0), 5.0, 500);
         assert_eq!(unlike(&found(&[near])), None);
         let text = poor(&found(&[near, merges])).unwrap();
-        assert!(text.contains("4.00 KiB recorded") && text.contains("1 more"), "{text}");
-        assert_eq!(poor(&found(&[("mean D2C", Some(1e6), Some(5e6), 9.0, 500)])), None);
-        assert!(say(&found(&[("mean D2C", Some(1e6), Some(5e6), 9.0, 500)]).terms[0]).contains("1.00 ms"));
+        assert!(
+            text.contains("4.00 KiB recorded") && text.contains("1 more"),
+            "{text}"
+        );
+        assert_eq!(
+            poor(&found(&[("mean D2C", Some(1e6), Some(5e6), 9.0, 500)])),
+            None
+        );
+        assert!(
+            say(&found(&[("mean D2C", Some(1e6), Some(5e6), 9.0, 500)]).terms[0])
+                .contains("1.00 ms")
+        );
     }
 }

@@ -10,6 +10,7 @@ use crate::model::policy::{Ata, Zoned};
 use crate::model::workload::{Block004, IopsReader, Plug2k, ZonedWriter};
 use crate::model::{Costs, Disk, Layer, LayerKind, Policy, Service, Workload};
 use crate::units::Nanos;
+use std::ops::RangeInclusive;
 
 /// A made workload: name, what it is, its keys, how it is made, and the policy and device it comes with.
 struct Made {
@@ -89,34 +90,57 @@ impl Keys {
             }
             let (_, bytes) = crate::units::parse_capacity(value)
                 .map_err(|e| Error::usage(format!("--workload {}: {key}: {e}", m.name)))?;
+            if out.iter().any(|(k, _)| k == key) {
+                return Err(Error::usage(format!(
+                    "--workload {}: {key} is given twice",
+                    m.name
+                )));
+            }
             out.push((key.to_string(), bytes));
         }
         Ok(Keys(out))
     }
 
-    fn get(&self, key: &str, default: u64, most: u64) -> Result<u64> {
-        let found = self
-            .0
-            .iter()
-            .rev()
-            .find(|(k, _)| k == key)
-            .map_or(default, |(_, v)| *v);
-        if found > most {
-            return Err(Error::usage(format!(
-                "--workload: {key} {found} is more than {most}"
-            )));
+    /// The value of a key, within its range.
+    fn get(&self, key: &str, default: u64, range: RangeInclusive<u64>) -> Result<u64> {
+        let told = self.0.iter().find(|(k, _)| k == key).map(|(_, v)| *v);
+        match told {
+            None => Ok(default),
+            Some(v) if range.contains(&v) => Ok(v),
+            Some(v) => Err(Error::usage(format!(
+                "--workload: {key} {v} is not from {} to {}",
+                range.start(),
+                range.end()
+            ))),
         }
-        Ok(found)
     }
 
-    fn small(&self, key: &str, default: u32, most: u32) -> Result<u32> {
-        let v = self.get(key, u64::from(default), u64::from(most))?;
-        Ok(u32::try_from(v).unwrap_or(most))
+    /// The same of a small number.
+    fn small(&self, key: &str, default: u32, range: RangeInclusive<u32>) -> Result<u32> {
+        let (least, most) = (u64::from(*range.start()), u64::from(*range.end()));
+        let v = self.get(key, u64::from(default), least..=most)?;
+        Ok(u32::try_from(v).unwrap_or(*range.end()))
+    }
+
+    /// A length of a bio: whole sectors, at most 1 MiB.
+    fn sectors(&self, default: u32) -> Result<u32> {
+        let v = self.small("bytes", default, 512..=1 << 20)?;
+        match v.is_multiple_of(512) {
+            true => Ok(v),
+            false => Err(Error::usage(format!(
+                "--workload: bytes {v} is no multiple of 512"
+            ))),
+        }
+    }
+
+    /// A device's length: 1 MiB to 1 EiB.
+    fn capacity(&self, default: u64) -> Result<u64> {
+        self.get("capacity", default, 1 << 20..=1 << 60)
     }
 }
 
-/// Bios that a made workload may have in all.
-const BIOS: u64 = 20_000_000;
+/// Bios that a made workload may have in all: about 100 bytes each, its steps included.
+const BIOS: u64 = 4_000_000;
 
 fn bounded(n: u64) -> Result<()> {
     match n <= BIOS {
@@ -129,17 +153,17 @@ fn bounded(n: u64) -> Result<()> {
 
 fn plug2k(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
     let d = Plug2k::default();
-    let block = k.small("block", d.block, 4096)?;
-    if !(512..=4096).contains(&block) || !block.is_power_of_two() {
+    let block = k.small("block", d.block, 512..=4096)?;
+    if !block.is_power_of_two() {
         return Err(Error::usage(format!(
             "--workload plug2k: block {block} is not 512, 1024, 2048 or 4096"
         )));
     }
     let made = Plug2k {
-        jobs: k.small("jobs", d.jobs, 4096)?,
-        pages: k.small("pages", d.pages, 10_000_000)?,
-        fsync: k.small("fsync", d.fsync, 10_000_000)?,
-        capacity: k.get("capacity", d.capacity, 1 << 60)?,
+        jobs: k.small("jobs", d.jobs, 1..=4096)?,
+        pages: k.small("pages", d.pages, 1..=10_000_000)?,
+        fsync: k.small("fsync", d.fsync, 1..=10_000_000)?,
+        capacity: k.capacity(d.capacity)?,
         disk: depth(k, d.disk)?,
         block,
         think: think(k, d.think)?,
@@ -152,10 +176,10 @@ fn plug2k(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
 fn block004(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
     let d = Block004::default();
     let made = Block004 {
-        jobs: k.small("jobs", d.jobs, 65_536)?,
-        writes: k.small("writes", d.writes, 10_000_000)?,
-        lines: k.small("lines", d.lines, 1024)?,
-        capacity: k.get("capacity", d.capacity, 1 << 60)?,
+        jobs: k.small("jobs", d.jobs, 1..=65_536)?,
+        writes: k.small("writes", d.writes, 1..=10_000_000)?,
+        lines: k.small("lines", d.lines, 0..=1024)?,
+        capacity: k.get("capacity", d.capacity, 1 << 30..=1 << 60)?,
         disk: depth(k, d.disk)?,
         think: think(k, d.think)?,
         seed,
@@ -172,12 +196,12 @@ fn block004(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
 fn zoned(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
     let d = ZonedWriter::default();
     let made = ZonedWriter {
-        writes: k.small("writes", d.writes, 10_000_000)?,
-        bytes: k.small("bytes", d.bytes, 1 << 20)?,
-        depth: k.small("depth", d.depth, 4096)?,
-        zone: k.get("zone", d.zone, 1 << 40)?,
-        zones: k.small("zones", d.zones, 1 << 20)?,
-        random: k.get("random", u64::from(d.random), 1)? == 1,
+        writes: k.small("writes", d.writes, 1..=10_000_000)?,
+        bytes: k.sectors(d.bytes)?,
+        depth: k.small("depth", d.depth, 1..=4096)?,
+        zone: zone(k, d.zone)?,
+        zones: k.small("zones", d.zones, 1..=1 << 20)?,
+        random: k.get("random", u64::from(d.random), 0..=1)? == 1,
         think: think(k, d.think)?,
         seed,
     };
@@ -192,12 +216,12 @@ fn zoned(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
 fn reader(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
     let d = IopsReader::default();
     let made = IopsReader {
-        jobs: k.small("jobs", d.jobs, 4096)?,
-        batches: k.small("batches", d.batches, 10_000_000)?,
-        batch: k.small("batch", d.batch, 4096)?,
-        depth: k.small("depth", d.depth, 65_536)?,
-        bytes: k.small("bytes", d.bytes, 1 << 20)?,
-        capacity: k.get("capacity", d.capacity, 1 << 60)?,
+        jobs: k.small("jobs", d.jobs, 1..=4096)?,
+        batches: k.small("batches", d.batches, 1..=10_000_000)?,
+        batch: k.small("batch", d.batch, 1..=4096)?,
+        depth: k.small("depth", d.depth, 1..=65_536)?,
+        bytes: k.sectors(d.bytes)?,
+        capacity: k.capacity(d.capacity)?,
         think: think(k, d.think)?,
         seed,
         ..d
@@ -208,16 +232,28 @@ fn reader(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
 
 /// A task's own time between two calls.
 fn think(k: &Keys, default: Nanos) -> Result<Nanos> {
-    let us = k.get("think_us", u64::MAX, u64::MAX)?;
+    // A thousand seconds: far more than any task of a benchmark waits.
+    let us = k.get("think_us", u64::MAX, 0..=1_000_000_000)?;
     Ok(match i64::try_from(us) {
-        Ok(us) => Nanos(us.saturating_mul(1000).min(1_000_000_000_000)),
+        Ok(us) => Nanos(us.saturating_mul(1000)),
         Err(_) => default,
     })
 }
 
+/// Bytes of a zone: whole pages, and at least a bio.
+fn zone(k: &Keys, default: u64) -> Result<u64> {
+    let zone = k.get("zone", default, 1 << 20..=1 << 40)?;
+    match zone.is_multiple_of(4096) {
+        true => Ok(zone),
+        false => Err(Error::usage(format!(
+            "--workload: zone {zone} is no multiple of 4096"
+        ))),
+    }
+}
+
 /// The disk with the depth asked for.
 fn depth(k: &Keys, disk: Disk) -> Result<Disk> {
-    let depth = k.small("depth", disk.depth, 65_536)?.max(1);
+    let depth = k.small("depth", disk.depth, 1..=65_536)?;
     let more = disk.nr_requests.saturating_sub(disk.depth);
     Ok(Disk {
         depth,
@@ -243,6 +279,15 @@ pub fn device(given: &[String]) -> Result<Option<Model>> {
         Error::usage(format!("--device {text}: {e}"))
             .hint("e.g. nvme:iops=180k, sata-ssd, hdd:flush_us=8000, null:latency=100us")
     };
+    let keys = text.split_once(':').map_or("", |(_, keys)| keys);
+    let mut seen: Vec<&str> = Vec::new();
+    for part in keys.split(',') {
+        let key = part.split_once('=').map_or("", |(key, _)| key).trim();
+        if !key.is_empty() && seen.contains(&key) {
+            return Err(wrong(format!("{key} is given twice")));
+        }
+        seen.push(key);
+    }
     device::parse(text).map(Some).map_err(wrong)
 }
 

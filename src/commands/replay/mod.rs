@@ -10,7 +10,7 @@ mod sweep;
 pub use sweep::Switches;
 
 use super::output::{Output, colored, complain, spare_inputs};
-use super::plot::put_figures;
+use super::plot::{picture_name, put_figures};
 use super::{Done, InputOpts, OutputOpts, Rows, Window};
 use crate::error::{Error, Kind, Result};
 use crate::event::BlockEvent;
@@ -92,8 +92,15 @@ pub fn replay(o: &ReplayOpts) -> Result<Done> {
     })
 }
 
-/// No file that is written is an input, or another that is written.
+/// No file that is written is an input, or another that is written, or has a name that says something else.
 fn spare(o: &ReplayOpts) -> Result<()> {
+    if o.trace_out.as_ref().is_some_and(|p| p.as_os_str() == "-") {
+        return Err(Error::usage("--trace-out: stdout has the table")
+            .hint("name a file: blkan reads it again, compressed or not"));
+    }
+    if let Some(plot) = &o.plot {
+        picture_name(plot)?;
+    }
     let written = [&o.trace_out, &o.plot];
     for file in written.into_iter().flatten() {
         let output = OutputOpts {
@@ -271,7 +278,6 @@ fn not_written(o: &ReplayOpts) {
     }
 }
 
-
 fn refused(rows: Vec<Row>, why: &str) -> Result<Vec<RunPart>> {
     rows.into_iter()
         .map(|row| {
@@ -304,7 +310,11 @@ fn stats(s: Simulated) -> Result<StatsReport> {
 fn own(base: &Base, found: Inferred, recorded: &[Key]) -> Result<SelfPart> {
     let run = stats(base.run(&found.policy, true, None)?)?;
     let key = predict::keys(&run);
-    let differs = found.terms.iter().filter(|t| t.apart >= 1.0).map(likeness::say);
+    let differs = found
+        .terms
+        .iter()
+        .filter(|t| t.apart >= 1.0)
+        .map(likeness::say);
     Ok(SelfPart {
         policy: named(&found.policy, base)?,
         distance: found.distance,

@@ -235,6 +235,9 @@ pub fn told(text: &str, policy: &mut Policy) -> Result<Vec<&'static str>> {
                 .hint("names and values are those of the options: plug=oldest,flush=head,ata=bounce,dm_flush=per-line,zoned=plug,sched=none")
         };
         let known = set_one(policy, name, value).ok_or_else(bad)?;
+        if set.contains(&known) {
+            return Err(Error::usage(format!("--recorded: {known} is given twice")));
+        }
         set.push(known);
     }
     Ok(set)
@@ -247,7 +250,9 @@ fn set_one(p: &mut Policy, name: &str, value: &str) -> Option<&'static str> {
             "plug"
         }
         "plug_limit" | "plug-limit" => {
-            p.plug_limit = Some(value.parse().ok()?);
+            // As `--plug-limit` takes it.
+            let limit = value.parse().ok().filter(|n| (1..=65_536).contains(n));
+            p.plug_limit = Some(limit?);
             "plug_limit"
         }
         "nomerges" => {
@@ -324,5 +329,6 @@ mod tests {
         assert_eq!(set, ["plug", "flush", "ata"]);
         assert_eq!((p.plug, p.ata), (PlugMode::NewestOfQueue, Ata::Park));
         assert!(told("plug=middle", &mut p).is_err() && told("speed=9", &mut p).is_err());
+        assert!(told("plug_limit=0", &mut p).is_err() && told("ata=off,ata=park", &mut p).is_err());
     }
 }

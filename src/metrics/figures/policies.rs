@@ -24,8 +24,13 @@ const DRAWN: &[(&str, &str, Unit)] = &[
     ("bios_per_s", "Bios a second", Unit::PerS),
 ];
 
-/// Color of error bars: the last of the theme's, which few policies reach.
-const BAND: usize = 6;
+/// Colours of the recording, of its replay, and of all other policies: bars are told apart by their numbers.
+const COLORS: [usize; 3] = [0, 1, 2];
+/// Colour of the lines of bands: ink, which is on every colour of a bar to be seen.
+const BAND: usize = 5;
+
+/// The label of the recording's own numbers.
+const RECORDED: &str = "recorded";
 
 /// A bar's policy.
 struct Column<'a> {
@@ -39,7 +44,7 @@ pub fn policies(r: &ReplayReport) -> Figures {
     let mut columns = Vec::new();
     let mut column = |label: String, keys, run| columns.push(Column { label, keys, run });
     if let Some(rec) = &r.recorded {
-        column("recorded".into(), &rec.key[..], None);
+        column(RECORDED.into(), &rec.key[..], None);
     }
     if let Some(own) = &r.own {
         column("replayed as recorded".into(), &own.key[..], None);
@@ -149,7 +154,12 @@ fn panels(columns: &[Column<'_>], dev: &str) -> Vec<Panel> {
                 low: vec![0.0],
                 high: vec![high],
             };
-            series.push(Series::new("", i, bar));
+            let color = match (c.run, c.label == RECORDED) {
+                (None, true) => COLORS[0],
+                (None, false) => COLORS[1],
+                (Some(_), _) => COLORS[2],
+            };
+            series.push(Series::new("", color, bar));
         }
         let title = match columns.iter().all(|c| value(c).is_some()) {
             true => (*title).to_string(),

@@ -77,7 +77,10 @@ mod tests {
         let m = b["merged_per_bio"];
         assert!((m.low.unwrap() - 0.036).abs() < 1e-9 && (m.high.unwrap() - 0.044).abs() < 1e-9);
         assert!((b["d2c_ns"].high.unwrap() - 1e6 - 1e6 * 2.0 / 9600f64.sqrt()).abs() < 1.0);
-        assert_eq!((b["bios"].low, b["bios"].high), (Some(10_000.0), Some(10_000.0)));
+        assert_eq!(
+            (b["bios"].low, b["bios"].high),
+            (Some(10_000.0), Some(10_000.0))
+        );
         for (name, band) in b.iter().filter(|(n, _)| **n != "bios") {
             assert!(band.high > band.low, "{name}");
         }

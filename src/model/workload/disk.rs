@@ -66,10 +66,10 @@ pub fn infer(
             counts,
         };
         let mut facts = DiskFacts::default();
-        one.limits(disk, &mut facts, notes);
-        one.caches(disk);
         (disk.sched, facts.sched_seen) = sched::of(rec, layer.dev);
         (disk.zone_sectors, facts.zones) = zones::of(rec, layer.dev);
+        one.limits(disk, &mut facts, notes);
+        one.caches(disk);
         if let Some(z) = options.zone_size {
             (disk.zone_sectors, facts.zones) = (z / 512, ZonesFrom::Known);
         }
@@ -134,11 +134,22 @@ impl<'a> One<'a> {
         }
         // What the driver had before it refused one is what the device takes.
         let refused = self.refused_at();
+        let locked = self.maybe_locked(disk, facts, most);
+        if locked {
+            notes.push(format!(
+                "{}: requests waited though no zone had two writes at once: that is taken for a zone lock, and not for a disk that takes {} at once (--depth, or \
+                 --recorded zoned=off, tells)",
+                self.dev, c.depth
+            ));
+        }
         let depth = match (refused, facts.requests_reached) {
             (Some(d), _) => Some(d),
             // More requests than commands at once, time and again: the rest waited for the device.
             (None, _)
-                if most > c.depth && c.depth_times >= 4 * OFTEN && most * 4 >= c.depth * 5 =>
+                if !locked
+                    && most > c.depth
+                    && c.depth_times >= 4 * OFTEN
+                    && most * 4 >= c.depth * 5 =>
             {
                 Some(c.depth)
             }
@@ -163,6 +174,17 @@ impl<'a> One<'a> {
             Some(n) => n,
             None => disk.nr_requests.max(most),
         };
+    }
+
+    /// Requests waited in mq-deadline, and each zone had one write in the device at most: what the zone lock does
+    /// (block/mq-deadline.c:deadline_fifo_request; up to 6.9). A disk that takes no more commands
+    /// at once looks the same where one zone alone is written, but hardly has a scheduler whose order it needs.
+    fn maybe_locked(&self, disk: &Disk, facts: &DiskFacts, most: u32) -> bool {
+        let ordered = matches!(facts.zones, ZonesFrom::Known | ZonesFrom::Order);
+        ordered
+            && disk.sched == Sched::MqDeadline
+            && most > self.counts.depth
+            && zones::one_at_a_time(self.rec, self.dev, disk.zone_sectors)
     }
 
     fn retried(&self) -> u64 {

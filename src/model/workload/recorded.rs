@@ -8,11 +8,11 @@ use super::record::{MOST_BIOS, Recorder, Seen};
 use super::stack::Stack;
 use crate::event::{CommTable, DevId, QueueInfo};
 use crate::lifecycle::RequestKind;
-use crate::model::device::{self, Fit, Model};
-use crate::model::{Costs, LayerKind, Service, Workload};
+use crate::model::device::{self, Class, Fit, Model};
+use crate::model::{Costs, Disk, LayerKind, Service, Workload};
 use crate::units::Nanos;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// When bios come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -128,7 +128,7 @@ impl Recorder {
                 *top_bios.entry(b.dev).or_insert(0) += 1;
             }
         }
-        let fits = fits(&self, &stack, options, &mut notes);
+        let fits = fits(&self, &stack, options, &mut notes)?;
         let topology = stack.into_topology();
         if bios.is_empty() {
             let why = "no bio enters at a traced device".to_string();
@@ -231,14 +231,23 @@ fn fits(
     stack: &Stack,
     options: &Options,
     notes: &mut Vec<String>,
-) -> Vec<Option<Fit>> {
+) -> Result<Vec<Option<Fit>>, Refusals> {
     let mut out = Vec::new();
+    let mut refused = Refusals::default();
     for layer in &stack.layers {
-        if !matches!(layer.kind, LayerKind::Disk(_)) {
+        let LayerKind::Disk(disk) = &layer.kind else {
             out.push(None);
             continue;
-        }
+        };
         let commands = commands(rec, layer.dev);
+        let used = rec.seen.iter().any(|b| b.dev == layer.dev);
+        if commands.is_empty() && used && options.device.is_none() {
+            let why = format!(
+                "{}: none of its requests was seen from issue to completion: how long it takes is not told (--dev leaves a disk out, --device names a timing)",
+                layer.dev
+            );
+            refused.add(true, &why);
+        }
         let fit = match &options.device {
             Some(m) => device::judge(m.clone(), &commands),
             None => device::fit(&commands),
@@ -250,9 +259,40 @@ fn fits(
                 commands.len()
             ));
         }
+        notes.extend(substituted(rec, layer.dev, disk, &fit));
         out.push(Some(fit));
     }
-    out
+    match refused.0.is_empty() {
+        true => Ok(out),
+        false => Err(refused),
+    }
+}
+
+/// Which kinds of commands the disk has to do without a time of their own, and whose they take ([`Model`]: those of writes,
+/// else of what there is).
+fn substituted(rec: &Recorder, dev: DevId, disk: &Disk, fit: &Fit) -> Option<String> {
+    let times = &fit.model.times;
+    let sent = rec.requests.iter().filter(|q| q.dev == dev);
+    let data = sent.filter(|q| q.kind != RequestKind::EmptyFlush);
+    let mut needed: BTreeSet<Class> = data.map(|q| Class::of(q.op)).collect();
+    if disk.write_cache {
+        needed.insert(Class::Flush);
+    }
+    let lacking: Vec<&str> = needed
+        .iter()
+        .filter(|c| !times.contains_key(c))
+        .map(|c| c.name())
+        .collect();
+    let from = match times.contains_key(&Class::Write) {
+        true => Class::Write.name(),
+        false => times.keys().next()?.name(),
+    };
+    (!lacking.is_empty()).then(|| {
+        format!(
+            "{dev}: no {} was seen from issue to completion: it takes the times of a {from}",
+            lacking.join(" and no ")
+        )
+    })
 }
 
 /// The commands of a disk that were seen from their last issue to their end, in order of issue.

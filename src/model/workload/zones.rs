@@ -106,6 +106,24 @@ fn guess(rec: &Recorder, dev: DevId) -> u64 {
     sizes.into_iter().find(|z| fits(*z)).unwrap_or(0)
 }
 
+/// Whether the device had one write of a zone at most, of enough that the next could have come earlier.
+pub fn one_at_a_time(rec: &Recorder, dev: DevId, zone: u64) -> bool {
+    let mut writes: Vec<(Nanos, Nanos, u64)> = rec
+        .requests
+        .iter()
+        .filter(|r| r.dev == dev && r.kind == RequestKind::Io && r.op == Op::Write)
+        .filter_map(|r| Some((r.d_first?, r.c?, r.sector / zone.max(1))))
+        .collect();
+    writes.sort_unstable();
+    let mut ends: BTreeMap<u64, Nanos> = BTreeMap::new();
+    let mut beside = 0usize;
+    for (issued, ended, zone) in &writes {
+        let before = ends.insert(*zone, *ended);
+        beside += usize::from(before.is_some_and(|e| *issued < e));
+    }
+    writes.len() >= FOLLOWERS && beside * 100 <= writes.len()
+}
+
 fn gcd(a: u64, b: u64) -> u64 {
     let (mut a, mut b) = (a, b);
     while b != 0 {

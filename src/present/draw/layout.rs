@@ -13,8 +13,15 @@ const TITLE: u32 = 17;
 const HEAD: u32 = 13;
 const TEXT: u32 = 12;
 const LINE: i32 = 17;
-/// A panel is drawn at least this high.
+/// A panel is drawn at least this high,
 const LEAST: i32 = 130;
+/// and its box at least this, whatever stands above it.
+const BOX: i32 = 70;
+
+/// Labels and title of x, below the box.
+const BELOW: i32 = 2 * LINE + 8;
+/// Air between a box and the right end of its panel.
+const RIGHT: i32 = 18;
 
 /// Width of a text in pixels at an em.
 pub(super) type Measure = fn(&str, u32) -> f64;
@@ -56,8 +63,9 @@ pub(super) fn layout(
         None if columns > 1 => 225,
         None => 250,
     };
-    let each = each.max(LEAST);
     let wide = room / columns;
+    let needed = fig.panels.iter().map(|p| page.least(p, wide)).max();
+    let each = each.max(LEAST).max(needed.unwrap_or(0));
     for (i, p) in fig.panels.iter().enumerate() {
         let (row, column) = (i as i32 / columns, i as i32 % columns);
         let at = (EDGE + column * wide, top + row * each);
@@ -142,22 +150,37 @@ impl Page<'_> {
         y
     }
 
-    fn panel(&mut self, p: &Panel, all: &[Panel], at: (i32, i32), size: (i32, i32)) {
+    /// The height that a panel of this width needs for its title and legend, and for a box that shows something.
+    fn least(&self, p: &Panel, wide: i32) -> i32 {
+        let mut scratch = Page {
+            theme: self.theme,
+            measure: self.measure,
+            out: &mut Vec::new(),
+        };
+        scratch.above(p, (0, 0), wide) + BOX + BELOW
+    }
+
+    /// Title and legend; returns where the box begins.
+    fn above(&mut self, p: &Panel, at: (i32, i32), wide: i32) -> i32 {
         let mut top = at.1 + LINE / 2 + 4;
-        let room = size.0 - 8;
+        let room = wide - 8;
         for line in self.wrapped(&p.title, HEAD, room) {
             self.text((at.0, top), &line, HEAD, Anchor::Start, false);
             top += LINE;
         }
-        let top = self.legend(p, (at.0, top), room) + 2;
-        let bottom = at.1 + size.1 - 2 * LINE - 8;
+        self.legend(p, (at.0, top), room) + 2
+    }
+
+    fn panel(&mut self, p: &Panel, all: &[Panel], at: (i32, i32), size: (i32, i32)) {
+        let top = self.above(p, at, size.0);
+        let bottom = at.1 + size.1 - BELOW;
         let (xr, yr) = (x_range(p, all), y_range(p));
         let rows = Span::new(&p.y, yr, bottom, top);
         let measure = self.measure;
         let y_ticks = ticks(&p.y, yr, |t| apart(t, |v| rows.at(v), |_| 20));
         let labels = y_ticks.at.iter().map(|t| self.wide(&t.1, TEXT));
         let left = at.0 + LINE + labels.max().unwrap_or(0) + 8;
-        let right = (at.0 + size.0 - 18).max(left + 40);
+        let right = (at.0 + size.0 - RIGHT).max(left + 40);
         let columns = Span::new(&p.x, xr, left, right);
         let wide = |t: &str| measure(t, TEXT).ceil() as i32 + 14;
         let x_ticks = ticks(&p.x, xr, |t| apart(t, |v| columns.at(v), |t| wide(t)));
@@ -220,7 +243,9 @@ impl Page<'_> {
             self.text(at, label, TEXT, Anchor::End, true);
         }
         for (v, label) in &x.at {
-            let at = (f.x.at(*v), bottom + LINE / 2 + 5);
+            // The last may be wider than the air beside the box: it stands as far left as it must.
+            let most = left + f.size.0 + RIGHT - 2 - self.wide(label, TEXT) / 2;
+            let at = (f.x.at(*v).min(most), bottom + LINE / 2 + 5);
             self.text(at, label, TEXT, Anchor::Middle, true);
         }
         let middle = left + f.size.0 / 2;

@@ -17,9 +17,8 @@ pub(super) struct Ticks {
 pub(super) fn ticks(axis: &Axis, (lo, hi): (f64, f64), fits: impl Fn(&[Tick]) -> bool) -> Ticks {
     let mut best: Option<Ticks> = None;
     if axis.unit == Unit::Nothing {
-        let numbers = (0..hi.max(0.0) as u32).map(|i| (f64::from(i) + 0.5, (i + 1).to_string()));
         return Ticks {
-            at: numbers.collect(),
+            at: places(hi.max(0.0) as u32, fits),
             title: axis.title.clone(),
         };
     }
@@ -38,6 +37,19 @@ pub(super) fn ticks(axis: &Axis, (lo, hi): (f64, f64), fits: impl Fn(&[Tick]) ->
         at: Vec::new(),
         title: axis.title.clone(),
     })
+}
+
+/// Numbers of places beside each other: all, or every second, fifth, tenth, … where they would run together.
+fn places(n: u32, fits: impl Fn(&[Tick]) -> bool) -> Vec<Tick> {
+    let every = |step: u32| -> Vec<Tick> {
+        // The first is always told.
+        let told = (1..=n).filter(|i| *i == 1 || i.is_multiple_of(step));
+        told.map(|i| (f64::from(i) - 0.5, i.to_string())).collect()
+    };
+    let steps = (0..9u32).flat_map(|p| [1, 2, 5].map(|m| m * 10u32.pow(p)));
+    let mut all = steps.map(every);
+    let found = all.find(|t| fits(t));
+    found.unwrap_or_default()
 }
 
 /// Name and size of the unit that an axis up to `hi` is labelled in.
@@ -184,6 +196,17 @@ mod tests {
         assert_eq!(l, ["0", "10 k", "20 k", "30 k"]);
         let (l, _) = labels(&Axis::linear("requests", Unit::Count), 0.0, 2.4, 12);
         assert_eq!(l, ["0", "1", "2"]);
+    }
+
+    #[test]
+    fn places_are_numbered_as_far_as_they_fit() {
+        let of = |n: u32, most: usize| {
+            let t = places(n, |t| t.len() <= most);
+            t.into_iter().map(|t| t.1).collect::<Vec<_>>()
+        };
+        assert_eq!(of(3, 12), ["1", "2", "3"]);
+        assert_eq!(of(14, 8), ["1", "2", "4", "6", "8", "10", "12", "14"]);
+        assert_eq!(of(14, 3), ["1", "5", "10"]);
     }
 
     #[test]
