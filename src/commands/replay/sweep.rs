@@ -232,7 +232,7 @@ pub fn told(text: &str, policy: &mut Policy) -> Result<Vec<&'static str>> {
         let (name, value) = (name.trim(), value.trim());
         let bad = || {
             Error::usage(format!("--recorded: '{part}' is not NAME=VALUE of a policy"))
-                .hint("names and values are those of the options: plug=oldest,flush=head,ata=bounce,dm_flush=per-line,zoned=plug,sched=none")
+                .hint("names and values are those of the options: plug=oldest,plug_limit=1 to 65536,flush=head,ata=bounce,dm_flush=per-line,zoned=plug,sched=none")
         };
         let known = set_one(policy, name, value).ok_or_else(bad)?;
         if set.contains(&known) {

@@ -203,9 +203,15 @@ fn density(
     for (cy, from, to, level) in runs {
         let (left, right) = (f.x.at(edge(x, from)), f.x.at(edge(x, to)));
         let (top, bottom) = (f.y.at(edge(y, cy + 1)), f.y.at(edge(y, cy)));
+        // Widened to be seen, but not out of the box.
+        let (wide, high) = ((right - left).max(2), (bottom - top).max(2));
+        let at = (
+            left.min(f.at.0 + f.size.0 - wide),
+            top.min(f.y.floor() - high),
+        );
         out.push(Shape::Rect {
-            at: (left, top),
-            size: ((right - left).max(2), (bottom - top).max(2)),
+            at,
+            size: (wide, high),
             color: theme.shade(color, level),
         });
     }
