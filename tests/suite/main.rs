@@ -26,6 +26,7 @@ mod recognition;
 mod recorders;
 mod recordings;
 mod replay;
+mod replay_more;
 mod self_reasons;
 mod self_replay;
 mod shapes;

@@ -97,6 +97,14 @@ pub const CLASSES: &[(&str, &str)] = &[
         "nothing merges in plugs here; the modes differ only in the U events of plugs of one bio, which are not compared",
     ),
     (
+        "one request",
+        "96 requests instead of 95: one more is beyond the bar of 1 % for their size",
+    ),
+    (
+        "no lock seen",
+        "with one write at once nothing waits for a zone: no sign of its lock",
+    ),
+    (
         "hidden limit",
         "requests are 4 KiB at most and so nothing merges; the trace does not show that limit, and a plug that never merges explains it as well",
     ),
@@ -129,8 +137,8 @@ pub const REASONS: &[(&str, &[&str])] = &[
     ("k61-fs-xfs", &["one-series"]),
     ("k61-split", &["plugs of one"]),
     ("k61-stack-raid1", &["md", "plugs of one"]),
-    ("k61-zoned-lock-qd1", &["plugs of one"]),
-    ("k61-zoned-lock-qd64", &["plugs of one"]),
+    ("k61-zoned-lock-qd1", &["plugs of one", "no lock seen"]),
+    ("k61-zoned-lock-qd64", &["one request"]),
     ("mq2-tail", &["wait in a plug"]),
     ("plug2k-first", &["sleeps"]),
     ("plug2k-scan", &["test kernel"]),
