@@ -96,15 +96,17 @@ mod tests {
     use crate::event::DevId;
     use crate::model::Policy;
 
-    fn found(terms: &[(&'static str, Option<f64>, Option<f64>, f64, u64)]) -> Inferred {
-        let term =
-            |(what, a, b, apart, bios): &(&'static str, Option<f64>, Option<f64>, f64, u64)| Term {
-                dev: DevId::new(8, 0),
-                what,
-                values: (*a, *b),
-                bios: *bios,
-                apart: *apart,
-            };
+    /// What, recorded, replayed, how far apart, bios.
+    type Told = (&'static str, Option<f64>, Option<f64>, f64, u64);
+
+    fn found(terms: &[Told]) -> Inferred {
+        let term = |(what, a, b, apart, bios): &Told| Term {
+            dev: DevId::new(8, 0),
+            what,
+            values: (*a, *b),
+            bios: *bios,
+            apart: *apart,
+        };
         Inferred {
             policy: Policy::default(),
             distance: 0.0,
