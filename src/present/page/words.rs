@@ -37,11 +37,30 @@ pub fn rule(q: Question, id: &str, h: &mut Html) {
     let head = format!("## {id}");
     let lines = rules(q).lines().skip_while(|l| *l != head).skip(1);
     let text: Vec<&str> = lines.take_while(|l| !l.starts_with('#')).collect();
-    for p in blocks(&text.join("\n")) {
+    for b in blocks(&text.join("\n")) {
+        if b.starts_with('|') {
+            thresholds(&b, h);
+            continue;
+        }
         h.open("p", &[]);
-        h.raw(&inline(&p));
+        h.raw(&inline(&b));
         h.close();
     }
+}
+
+/// A rule's table: what it decides by, at which value, and why.
+fn thresholds(block: &str, h: &mut Html) {
+    h.open("ul", &[]);
+    for row in block.lines().skip(2) {
+        let c = cells(row);
+        let [name, value, reason] = c.as_slice() else {
+            continue;
+        };
+        h.open("li", &[]);
+        h.raw(&inline(&format!("{name} {value}: {reason}")));
+        h.close();
+    }
+    h.close();
 }
 
 /// The section with all definitions.
@@ -116,15 +135,20 @@ fn section(body: &str, name: &str) -> Vec<Entry> {
             out.extend(table(&b, name));
             continue;
         }
-        let terms = leading(&b);
+        let mut terms = leading(&b);
         // Text that begins with no name belongs to what stands above it.
         match out.last_mut().filter(|_| terms.is_empty()) {
             Some(e) => e.text.push(b),
-            None => out.push(Entry {
-                ids: terms.iter().map(|t| id(name, t)).collect(),
-                terms: terms.iter().map(|t| format!("`{t}`")).collect(),
-                text: vec![b],
-            }),
+            None => {
+                if terms.is_empty() {
+                    terms.push(name.to_string());
+                }
+                out.push(Entry {
+                    ids: terms.iter().map(|t| id(name, t)).collect(),
+                    terms: terms.iter().map(|t| format!("`{t}`")).collect(),
+                    text: vec![b],
+                });
+            }
         }
     }
     out
@@ -166,15 +190,15 @@ fn lead(text: &str) -> Option<Entry> {
     })
 }
 
+/// The cells of a row.
+fn cells(line: &str) -> Vec<String> {
+    let inner = line.trim().trim_start_matches('|').trim_end_matches('|');
+    let all = inner.split(" | ");
+    all.map(|c| c.trim().replace("\\|", "|")).collect()
+}
+
 /// The rows of a table: terms in the first column, what they are in the others.
 fn table(text: &str, of: &str) -> Vec<Entry> {
-    let cells = |l: &str| -> Vec<String> {
-        let inner = l.trim().trim_start_matches('|').trim_end_matches('|');
-        inner
-            .split(" | ")
-            .map(|c| c.trim().replace("\\|", "|"))
-            .collect()
-    };
     text.lines()
         .skip(2)
         .filter_map(|l| {
