@@ -202,7 +202,7 @@ window.B = (() => {
     const out = [];
     openAll();
     for (const e of all("nav,.skip,.tools,th button,.colors")) if (shown(e)) out.push("printed: " + name(e));
-    for (const e of all("h1,h2,h3,caption,figure,article,dd")) if (!shown(e)) out.push("not printed: " + name(e));
+    for (const e of all("h1,h2,h3,caption,figure,article,dd")) if (!shown(e) && !e.closest("#pop")) out.push("not printed: " + name(e));
     for (const e of all("h1,p,td,figure text").slice(0, 400)) {
       const s = getComputedStyle(e);
       if (light(color(e.closest("svg") ? s.fill : s.color)) > 0.4) out.push("pale on paper: " + name(e));

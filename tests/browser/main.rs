@@ -2,7 +2,7 @@
 //! with and without the script, on screens wide and narrow, light and dark, and on paper.
 //!
 //! `BLKAN_BROWSER` names a Chromium; without it nothing is tested (`.ci/browser` sets it). Pictures of the pages are left in
-//! `target/browser/`.
+//! `target/tmp/browser/`.
 
 mod chromium;
 mod page;
