@@ -40,7 +40,11 @@ impl Browser {
         let profile = tempfile::tempdir().expect("a directory");
         // The browser reads commands from 3 and answers on 4; the shell puts the pipes there.
         let mut child = Command::new("bash")
-            .args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>/dev/null", "bash"])
+            .args([
+                "-c",
+                "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>/dev/null",
+                "bash",
+            ])
             .arg(program)
             .args(FLAGS)
             .arg(format!("--user-data-dir={}", profile.path().display()))
@@ -56,7 +60,9 @@ impl Browser {
             let mut bytes = Vec::new();
             while out.read_until(0, &mut bytes).is_ok_and(|n| n > 0) {
                 let text = bytes.strip_suffix(&[0]).unwrap_or(&bytes);
-                let Ok(v) = serde_json::from_slice::<Value>(text) else { break };
+                let Ok(v) = serde_json::from_slice::<Value>(text) else {
+                    break;
+                };
                 if send.send(v).is_err() {
                     break;
                 }
@@ -81,7 +87,8 @@ impl Browser {
             m["sessionId"] = s.into();
         }
         let to = self.to.as_mut().expect("the browser runs");
-        to.write_all(format!("{m}\0").as_bytes()).expect("the browser listens");
+        to.write_all(format!("{m}\0").as_bytes())
+            .expect("the browser listens");
         loop {
             let got = self.from.recv_timeout(PATIENCE);
             let got = got.unwrap_or_else(|e| panic!("{method}: no answer of the browser: {e}"));
@@ -101,7 +108,8 @@ impl Browser {
         let of = |e: &Value| e["method"] == method && e["sessionId"] == session;
         while !self.events.iter().any(of) {
             let got = self.from.recv_timeout(PATIENCE);
-            self.events.push(got.unwrap_or_else(|e| panic!("no {method}: {e}")));
+            self.events
+                .push(got.unwrap_or_else(|e| panic!("no {method}: {e}")));
         }
     }
 

@@ -24,7 +24,12 @@ fn root() -> PathBuf {
 /// Makes a report, by the binary under test.
 fn report(args: &[&str], to: &Path) {
     let mut c = Command::new(env!("CARGO_BIN_EXE_blkan"));
-    c.current_dir(root()).arg("report").args(args).arg("-q").arg("-o").arg(to);
+    c.current_dir(root())
+        .arg("report")
+        .args(args)
+        .arg("-q")
+        .arg("-o")
+        .arg(to);
     let done = c.status().expect("blkan starts");
     assert!(done.success(), "{args:?}");
 }
@@ -57,7 +62,14 @@ fn reports_open_and_work() {
         ("one", &[FIRST][..]),
         ("stacked", &[STACKED]),
         ("comparison", &[FIRST, "--with", TAIL]),
-        ("hostile", &[&hostile, "--label", "<script>document.title='pwned'</script>"]),
+        (
+            "hostile",
+            &[
+                &hostile,
+                "--label",
+                "<script>document.title='pwned'</script>",
+            ],
+        ),
     ] {
         let file = dir.path().join(format!("{name}.html"));
         report(args, &file);
@@ -121,14 +133,23 @@ fn faults_are_seen() {
         assert_eq!(good[key], 0, "{key}: {good}");
     }
     for (key, body) in [
-        ("requests", "<img alt=\"\" src=\"http://127.0.0.1:9/x.png\">"),
+        (
+            "requests",
+            "<img alt=\"\" src=\"http://127.0.0.1:9/x.png\">",
+        ),
         ("errors", "<script>null.x</script>"),
         ("errors", "<script>console.error('x')</script>"),
         ("contrast", "<p style=\"color:#999\">pale</p>"),
-        ("contrast", "<svg width=\"90\" height=\"20\"><rect width=\"90\" height=\"20\" fill=\"#000\"/><text y=\"15\" fill=\"#333\">pale</text></svg>"),
+        (
+            "contrast",
+            "<svg width=\"90\" height=\"20\"><rect width=\"90\" height=\"20\" fill=\"#000\"/><text y=\"15\" fill=\"#333\">pale</text></svg>",
+        ),
         ("overflow", "<p style=\"width:900px\">wide</p>"),
         ("form", "<h4>skips a level</h4>"),
-        ("form", "<table><tbody><tr><td>no caption</td></tr></tbody></table>"),
+        (
+            "form",
+            "<table><tbody><tr><td>no caption</td></tr></tbody></table>",
+        ),
         ("form", "<i id=\"m\">twice</i>"),
     ] {
         let got = open(body);

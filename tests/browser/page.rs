@@ -11,13 +11,27 @@ const PRESSES: usize = 4000;
 
 /// A trace whose tasks have names that try to leave their place.
 pub fn hostile_trace() -> String {
-    let names = ["<script>document.title='pwned'</script>", "\"onfocus=\"document.title='pwned'", "'><img src=x onerror=alert(1)>", "a\u{202e}b"];
+    let names = [
+        "<script>document.title='pwned'</script>",
+        "\"onfocus=\"document.title='pwned'",
+        "'><img src=x onerror=alert(1)>",
+        "a\u{202e}b",
+    ];
     let mut out = String::new();
     for n in 0..400_usize {
-        let (name, t, sector) = (names[n % names.len()], n as f64 / 1000.0, n * 7919 % 65536 * 8);
+        let (name, t, sector) = (
+            names[n % names.len()],
+            n as f64 / 1000.0,
+            n * 7919 % 65536 * 8,
+        );
         for (action, at) in [("Q", 0.0), ("G", 1e-6), ("D", 3e-6), ("C", 9e-5)] {
             let time = 1.0 + t + at;
-            writeln!(out, "  8,0    0  {:8} {time:14.9}  77  {action}  WS {sector} + 1 [{name}]", n * 4 + 1).expect("text");
+            writeln!(
+                out,
+                "  8,0    0  {:8} {time:14.9}  77  {action}  WS {sector} + 1 [{name}]",
+                n * 4 + 1
+            )
+            .expect("text");
         }
     }
     out
@@ -36,7 +50,10 @@ impl<'a> Page<'a> {
         let made = b.ask(None, "Target.createTarget", json!({ "url": "about:blank" }));
         let target = made["targetId"].as_str().expect("a target").to_string();
         let attach = json!({ "targetId": target, "flatten": true });
-        let session = b.ask(None, "Target.attachToTarget", attach)["sessionId"].as_str().expect("a session").to_string();
+        let session = b.ask(None, "Target.attachToTarget", attach)["sessionId"]
+            .as_str()
+            .expect("a session")
+            .to_string();
         for domain in ["Page", "Network", "Log", "Runtime"] {
             b.ask(Some(&session), &format!("{domain}.enable"), json!({}));
         }
@@ -67,7 +84,11 @@ impl<'a> Page<'a> {
     pub fn eval(&mut self, what: &str) -> Value {
         let params = json!({ "expression": what, "returnByValue": true, "awaitPromise": true });
         let got = self.ask("Runtime.evaluate", params);
-        assert!(got["exceptionDetails"].is_null(), "{what}: {}", got["exceptionDetails"]);
+        assert!(
+            got["exceptionDetails"].is_null(),
+            "{what}: {}",
+            got["exceptionDetails"]
+        );
         got["result"]["value"].clone()
     }
 
@@ -76,14 +97,25 @@ impl<'a> Page<'a> {
         let got = self.eval(check);
         let list = got.as_array().unwrap_or_else(|| panic!("{check}: {got}"));
         let some: Vec<String> = list.iter().take(8).map(Value::to_string).collect();
-        assert!(list.is_empty(), "{what}: {} faults: {}", list.len(), some.join("\n"));
+        assert!(
+            list.is_empty(),
+            "{what}: {} faults: {}",
+            list.len(),
+            some.join("\n")
+        );
     }
 
     /// What was asked of the network, beside the page.
     pub fn requests(&self) -> Vec<String> {
-        let sent = self.b.events.iter().filter(|e| e["method"] == "Network.requestWillBeSent");
+        let sent = self
+            .b
+            .events
+            .iter()
+            .filter(|e| e["method"] == "Network.requestWillBeSent");
         let urls = sent.filter_map(|e| e["params"]["request"]["url"].as_str());
-        urls.filter(|u| *u != self.url && !u.starts_with("data:") && *u != "about:blank").map(str::to_string).collect()
+        urls.filter(|u| *u != self.url && !u.starts_with("data:") && *u != "about:blank")
+            .map(str::to_string)
+            .collect()
     }
 
     /// What was complained of.
@@ -94,7 +126,12 @@ impl<'a> Page<'a> {
             Some("Log.entryAdded") => e["params"]["entry"]["source"] != "network",
             _ => false,
         };
-        self.b.events.iter().filter(bad).map(Value::to_string).collect()
+        self.b
+            .events
+            .iter()
+            .filter(bad)
+            .map(Value::to_string)
+            .collect()
     }
 
     pub fn is_quiet(&mut self) {
@@ -110,14 +147,18 @@ impl<'a> Page<'a> {
 
     /// Width, colours.
     pub fn look(&mut self, width: u32, scheme: &str) {
-        let size = json!({ "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false });
+        let size =
+            json!({ "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": false });
         self.ask("Emulation.setDeviceMetricsOverride", size);
         self.media("", scheme);
     }
 
     fn media(&mut self, media: &str, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
-        self.ask("Emulation.setEmulatedMedia", json!({ "media": media, "features": features }));
+        self.ask(
+            "Emulation.setEmulatedMedia",
+            json!({ "media": media, "features": features }),
+        );
     }
 
     pub fn fits(&mut self) {
@@ -135,15 +176,22 @@ impl<'a> Page<'a> {
         let size = self.ask("Page.getLayoutMetrics", json!({}))["cssContentSize"].clone();
         let height = size["height"].as_f64().expect("a height").min(4000.0);
         let clip = json!({ "x": 0, "y": 0, "width": size["width"], "height": height, "scale": 1 });
-        let got = self.ask("Page.captureScreenshot", json!({ "captureBeyondViewport": true, "clip": clip }));
+        let got = self.ask(
+            "Page.captureScreenshot",
+            json!({ "captureBeyondViewport": true, "clip": clip }),
+        );
         let bytes = unpacked(got["data"].as_str().expect("a picture"));
-        assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 20_000, "an empty picture");
+        assert!(
+            bytes.starts_with(b"\x89PNG") && bytes.len() > 20_000,
+            "an empty picture"
+        );
         std::fs::write(to, bytes).expect("a file");
     }
 
     fn key(&mut self, key: &str, code: u32, text: &str) {
         for kind in ["keyDown", "keyUp"] {
-            let mut m = json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code });
+            let mut m =
+                json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code });
             if kind == "keyDown" && !text.is_empty() {
                 m["text"] = text.into();
             }
@@ -179,9 +227,13 @@ impl<'a> Page<'a> {
         assert!(n > Some(2), "only {n:?} tables can be sorted");
         self.none("B.sorts()", "sorting");
         self.eval("B.sortable()[0].querySelector('thead th:nth-child(2) button').focus()");
-        let before = self.eval("B.sortable()[0].querySelector('thead th:nth-child(2)').getAttribute('aria-sort')");
+        let before = self.eval(
+            "B.sortable()[0].querySelector('thead th:nth-child(2)').getAttribute('aria-sort')",
+        );
         self.key("Enter", 13, "\r");
-        let after = self.eval("B.sortable()[0].querySelector('thead th:nth-child(2)').getAttribute('aria-sort')");
+        let after = self.eval(
+            "B.sortable()[0].querySelector('thead th:nth-child(2)').getAttribute('aria-sort')",
+        );
         assert_ne!(before, after, "Enter does not sort");
     }
 
@@ -203,7 +255,13 @@ impl<'a> Page<'a> {
         self.key("Escape", 27, "");
         let back = "document.activeElement === document.querySelector('main a.w')";
         assert_eq!(self.eval("B.popped()"), false, "Escape does not close");
-        assert_eq!(self.eval(&format!("new Promise((r) => setTimeout(() => r({back}), 100))")), true, "the focus is lost");
+        assert_eq!(
+            self.eval(&format!(
+                "new Promise((r) => setTimeout(() => r({back}), 100))"
+            )),
+            true,
+            "the focus is lost"
+        );
     }
 
     pub fn colors_can_be_chosen(&mut self) {
@@ -224,7 +282,10 @@ impl<'a> Page<'a> {
     /// Nothing moves for those who do not want it.
     pub fn keeps_still(&mut self) {
         let features = json!([{ "name": "prefers-reduced-motion", "value": "reduce" }]);
-        self.ask("Emulation.setEmulatedMedia", json!({ "media": "", "features": features }));
+        self.ask(
+            "Emulation.setEmulatedMedia",
+            json!({ "media": "", "features": features }),
+        );
         self.none("B.moves()", "moves");
         self.media("", "light");
     }
@@ -236,7 +297,10 @@ impl<'a> Page<'a> {
         self.none("B.contrast()", "contrast on paper");
         let got = self.ask("Page.printToPDF", json!({ "printBackground": true }));
         let bytes = unpacked(got["data"].as_str().expect("a document"));
-        assert!(bytes.starts_with(b"%PDF") && bytes.len() > 50_000, "an empty document");
+        assert!(
+            bytes.starts_with(b"%PDF") && bytes.len() > 50_000,
+            "an empty document"
+        );
         self.media("", "light");
     }
 
@@ -248,9 +312,16 @@ impl<'a> Page<'a> {
     /// Loads it again without script.
     pub fn without_script(&mut self) {
         self.b.events.clear();
-        self.ask("Emulation.setScriptExecutionDisabled", json!({ "value": true }));
+        self.ask(
+            "Emulation.setScriptExecutionDisabled",
+            json!({ "value": true }),
+        );
         self.go();
-        assert_eq!(self.eval("document.querySelectorAll('th button, .tools, #pop').length"), 0, "the script ran");
+        assert_eq!(
+            self.eval("document.querySelectorAll('th button, .tools, #pop').length"),
+            0,
+            "the script ran"
+        );
         self.none("B.form()", "form without script");
         self.none("B.hidden()", "hidden without script");
         // Terms are links then.

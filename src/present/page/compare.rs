@@ -2,7 +2,7 @@
 
 use super::grid::{Cell, Grid};
 use super::html::Html;
-use super::{Asked, LIMIT, Trace, short};
+use super::{Asked, LIMIT, Trace, short, words};
 use crate::metrics::compare::report::{CompareReport, Moved, Pair, Row};
 use crate::present::compare::{cells, gained, method, not_compared, per, title};
 use crate::units::human_ns;
@@ -67,9 +67,11 @@ pub fn pair(n: usize, d: &Pair, r: &CompareReport, h: &mut Html) {
     h.name(&title(d));
     h.close();
     let mut main = table("What was compared first");
+    let known = words::known();
     for l in &d.table {
         if let Some(row) = d.quantities.get(l.row) {
-            main.row(&l.label, line(row, l.confirmed));
+            let id = words::of_quantity(&row.quantity, &known);
+            main.defined(&l.label, id, line(row, l.confirmed));
         }
     }
     main.put(h);
@@ -82,7 +84,8 @@ pub fn pair(n: usize, d: &Pair, r: &CompareReport, h: &mut Html) {
             .table
             .iter()
             .any(|l| l.confirmed && l.quantity == row.quantity);
-        all.row(&row.quantity, line(row, sure));
+        let id = words::of_quantity(&row.quantity, &known);
+        all.defined(&row.quantity, id, line(row, sure));
     }
     if !all.is_empty() {
         h.open("details", &[]);
@@ -95,7 +98,7 @@ pub fn pair(n: usize, d: &Pair, r: &CompareReport, h: &mut Html) {
         h.close();
     }
     if n == 0 {
-        h.el("p", &[("class", "note")], &method(r));
+        h.el("p", &[("class", "note"), ("id", "w-method")], &method(r));
     }
     h.close();
 }

@@ -246,10 +246,11 @@ fn phases(groups: &[&Group], h: &mut Html) {
 }
 
 /// A table of names and values.
-fn pairs(caption: &str, rows: Vec<(&str, Cell)>, section: &str, h: &mut Html) {
+fn pairs(caption: &str, rows: Vec<(&str, &str, Cell)>, section: &str, h: &mut Html) {
     let mut g = Grid::new(caption, "number").word(section).column("value");
-    for (name, cell) in rows {
-        g.row(name, vec![cell]);
+    for (name, id, cell) in rows {
+        let id = (!id.is_empty()).then(|| id.to_string());
+        g.defined(name, id, vec![cell]);
     }
     g.put(h);
 }
@@ -269,16 +270,20 @@ fn flush(d: &Device, h: &mut Html) {
         return;
     }
     let rows = vec![
-        ("flush bios", Cell::count(f.bios)),
-        ("steps asked", Cell::count(f.steps)),
-        ("device flushes sent", Cell::count(f.sent)),
-        ("taken back", Cell::count(f.requeued)),
-        ("completed", Cell::count(f.completed)),
-        ("steps served by each", Cell::number(f.steps_per_flush, 3)),
-        ("a flush takes, mean", mean(&f.flush_ns)),
-        ("a flush takes, p99", p99(&f.flush_ns)),
-        ("a step waits, mean", mean(&f.wait_ns)),
-        ("a step waits, p99", p99(&f.wait_ns)),
+        ("flush bios", "flush-bios", Cell::count(f.bios)),
+        ("steps asked", "flush-steps", Cell::count(f.steps)),
+        ("device flushes sent", "flush-sent", Cell::count(f.sent)),
+        ("taken back", "flush-requeued", Cell::count(f.requeued)),
+        ("completed", "flush-completed", Cell::count(f.completed)),
+        (
+            "steps served by each",
+            "flush-steps-per-flush",
+            Cell::number(f.steps_per_flush, 3),
+        ),
+        ("a flush takes, mean", "flush-flush-ns", mean(&f.flush_ns)),
+        ("a flush takes, p99", "flush-flush-ns", p99(&f.flush_ns)),
+        ("a step waits, mean", "flush-wait-ns", mean(&f.wait_ns)),
+        ("a step waits, p99", "flush-wait-ns", p99(&f.wait_ns)),
     ];
     pairs("Flushes", rows, "flush", h);
 }
@@ -296,16 +301,16 @@ fn merges(d: &Device, h: &mut Html) {
             .map(|(place, n)| (format!("in the {place}"), *n))
             .collect();
     let mut rows = vec![
-        ("back", Cell::count(m.back)),
-        ("front", Cell::count(m.front)),
-        ("discard", Cell::count(m.discard)),
-        ("of requests", Cell::count(m.request)),
-        ("share of the bios", Cell::share(m.share)),
+        ("back", "merge-back", Cell::count(m.back)),
+        ("front", "merge-front", Cell::count(m.front)),
+        ("discard", "merge-discard", Cell::count(m.discard)),
+        ("of requests", "merge-request", Cell::count(m.request)),
+        ("share of the bios", "merge", Cell::share(m.share)),
     ];
     rows.extend(
         places
             .iter()
-            .map(|(place, n)| (place.as_str(), Cell::count(*n))),
+            .map(|(place, n)| (place.as_str(), "merge", Cell::count(*n))),
     );
     pairs("Merges", rows, "merge", h);
 }
@@ -317,26 +322,31 @@ fn iostat(d: &Device, h: &mut Html) {
     });
     let ms = |v: Option<f64>| Cell::of_ms(v);
     let rows = vec![
-        ("depth, mean", Cell::number(depth.map(|x| x.mean), 3)),
+        (
+            "depth, mean",
+            "depth",
+            Cell::number(depth.map(|x| x.mean), 3),
+        ),
         (
             "depth, greatest",
+            "depth",
             Cell::count(depth.map(|x| u64::from(x.max))),
         ),
-        ("r/s", Cell::number(i.r_per_s, 1)),
-        ("w/s", Cell::number(i.w_per_s, 1)),
-        ("d/s", Cell::number(i.d_per_s, 1)),
-        ("f/s", Cell::number(i.f_per_s, 1)),
-        ("read/s", kib(i.rkib_per_s)),
-        ("written/s", kib(i.wkib_per_s)),
-        ("rareq-sz", kib(i.rareq_kib)),
-        ("wareq-sz", kib(i.wareq_kib)),
-        ("r_await", ms(i.r_await_ms)),
-        ("w_await", ms(i.w_await_ms)),
-        ("d_await", ms(i.d_await_ms)),
-        ("f_await", ms(i.f_await_ms)),
-        ("aqu-sz", Cell::number(i.aqu_sz, 3)),
-        ("%rrqm", Cell::number(i.rrqm_pct, 1)),
-        ("%wrqm", Cell::number(i.wrqm_pct, 1)),
+        ("r/s", "iostat-r-per-s", Cell::number(i.r_per_s, 1)),
+        ("w/s", "iostat-w-per-s", Cell::number(i.w_per_s, 1)),
+        ("d/s", "iostat-d-per-s", Cell::number(i.d_per_s, 1)),
+        ("f/s", "iostat-f-per-s", Cell::number(i.f_per_s, 1)),
+        ("read/s", "iostat-rkib-per-s", kib(i.rkib_per_s)),
+        ("written/s", "iostat-wkib-per-s", kib(i.wkib_per_s)),
+        ("rareq-sz", "iostat-rareq-kib", kib(i.rareq_kib)),
+        ("wareq-sz", "iostat-wareq-kib", kib(i.wareq_kib)),
+        ("r_await", "iostat-r-await-ms", ms(i.r_await_ms)),
+        ("w_await", "iostat-w-await-ms", ms(i.w_await_ms)),
+        ("d_await", "iostat-d-await-ms", ms(i.d_await_ms)),
+        ("f_await", "iostat-f-await-ms", ms(i.f_await_ms)),
+        ("aqu-sz", "iostat-aqu-sz", Cell::number(i.aqu_sz, 3)),
+        ("%rrqm", "iostat-rrqm-pct", Cell::number(i.rrqm_pct, 1)),
+        ("%wrqm", "iostat-wrqm-pct", Cell::number(i.wrqm_pct, 1)),
     ];
     pairs("Depth and iostat", rows, "iostat", h);
 }

@@ -8,6 +8,9 @@ use crate::units::{human_bytes, human_count, human_ns};
 /// So many rows are shown, if not told otherwise.
 pub const ROWS: usize = 400;
 
+/// Tables of more rows scroll within themselves.
+const TALL: usize = 28;
+
 /// A cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
@@ -96,6 +99,8 @@ struct Column {
 
 struct Row {
     name: String,
+    /// Where the glossary tells what it is.
+    word: Option<String>,
     cells: Vec<Cell>,
 }
 
@@ -170,8 +175,17 @@ impl Grid {
         cells.resize(self.columns.len().saturating_sub(1), Cell::absent());
         self.rows.push(Row {
             name: name.to_string(),
+            word: None,
             cells,
         });
+    }
+
+    /// Adds a row whose name is told in the glossary, if it is.
+    pub fn defined(&mut self, name: &str, id: Option<String>, cells: Vec<Cell>) {
+        self.row(name, cells);
+        if let Some(r) = self.rows.last_mut() {
+            r.word = id;
+        }
     }
 
     /// Whether there is nothing to show.
@@ -203,8 +217,12 @@ impl Grid {
         }
         let id = h.id("t");
         h.open("div", &[("class", "box")]);
+        let class = match self.rows.len() {
+            ..=TALL => "scroll",
+            _ => "scroll tall",
+        };
         let scroll: [(&str, &str); 4] = [
-            ("class", "scroll"),
+            ("class", class),
             ("role", "group"),
             ("aria-labelledby", &id),
             ("tabindex", "0"),
@@ -218,7 +236,10 @@ impl Grid {
         for r in self.rows.iter().take(self.limit) {
             h.open("tr", &[]);
             h.open("th", &[("scope", "row")]);
-            h.name(&r.name);
+            match &r.word {
+                Some(id) => h.word(&r.name, id),
+                None => h.name(&r.name),
+            }
             h.close();
             for c in &r.cells {
                 cell(c, h);

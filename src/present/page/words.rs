@@ -3,6 +3,7 @@
 
 use super::html::{Html, escape};
 use crate::diagnose::Question;
+use std::collections::BTreeSet;
 
 const GLOSSARY: &str = include_str!("../../../docs/glossary.md");
 const METRICS: &str = include_str!("../../../docs/metrics.md");
@@ -61,6 +62,34 @@ fn thresholds(block: &str, h: &mut Html) {
         h.close();
     }
     h.close();
+}
+
+/// Which definition tells what a quantity of `compare` is, by its path: `groups/WS/latency_ns/g2c/mean` is `groups-g2c`.
+pub fn of_quantity(path: &str, known: &BTreeSet<String>) -> Option<String> {
+    let steps: Vec<String> = path.split('/').map(slug).collect();
+    let steps: Vec<&str> = steps.iter().map(String::as_str).collect();
+    let id = match steps.as_slice() {
+        ["groups", _, "latency-ns", span, ..] => format!("groups-{span}"),
+        ["groups", _, field, ..] => format!("groups-{field}"),
+        ["workload", "bios-per-s"] => "bio".to_string(),
+        ["workload", ..] => "groups-bio-bytes".to_string(),
+        [section, field, ..] => format!("{section}-{field}"),
+        [section] => section.to_string(),
+        [] => return None,
+    };
+    let section = steps.first().copied().unwrap_or_default().to_string();
+    [id, section].into_iter().find(|id| known.contains(id))
+}
+
+/// All definitions, by the ids that links give.
+pub fn known() -> BTreeSet<String> {
+    let all = parts();
+    let ids = all
+        .iter()
+        .flat_map(|p| p.entries.iter().flat_map(|e| &e.ids).chain([&p.id]));
+    ids.filter_map(|id| id.strip_prefix("w-"))
+        .map(str::to_string)
+        .collect()
 }
 
 /// The section with all definitions.
@@ -358,6 +387,26 @@ mod tests {
                 assert!(e.text.iter().all(|t| !t.is_empty()), "{:?}", e.terms);
             }
         }
+    }
+
+    #[test]
+    fn quantities_of_a_comparison_are_defined() {
+        let known = known();
+        for (path, want) in [
+            ("groups/WS/latency_ns/g2c/mean", "groups-g2c"),
+            ("groups/WS/bio_latency_ns/q2c/p99", "groups-bio-latency-ns"),
+            ("groups/WS/issues_per_rq", "groups-issues-per-rq"),
+            ("groups/a~1b/issue_bytes/mean", "groups-issue-bytes"),
+            ("flush/steps_per_flush", "flush-steps-per-flush"),
+            ("flush/wait_ns/mean", "flush-wait-ns"),
+            ("depth/mean", "depth"),
+            ("iostat/aqu_sz", "iostat-aqu-sz"),
+            ("events/Q/WS", "events"),
+            ("workload/bios_per_s", "bio"),
+        ] {
+            assert_eq!(of_quantity(path, &known).as_deref(), Some(want), "{path}");
+        }
+        assert_eq!(of_quantity("nothing/of/the/kind", &known), None);
     }
 
     #[test]
