@@ -178,6 +178,10 @@ pub fn report(o: &ReportOpts) -> Result<Done> {
         false => {
             let b = read(o, &o.with, labels.1, &output)?;
             let damaged = a.damaged || b.damaged;
+            let none = |t: &Told| t.run.as_ref().and_then(|r| r.nothing.clone());
+            if let (Some(text), Some(_)) = (none(&a), none(&b)) {
+                return Err(Error::usage(text));
+            }
             (both(a, b, o.seed, &asked)?, damaged)
         }
     };
@@ -211,14 +215,28 @@ fn read(o: &ReportOpts, traces: &[PathBuf], label: String, output: &OutputOpts) 
     };
     let mut all = All::new(o);
     let f = session::run(&from, &o.window, output, &mut all)?;
-    if let Some(c) = &all.census {
-        c.require_some(&all.picker, "bios and requests")?;
-    }
+    let nothing = match &all.census {
+        None => Ok(()),
+        Some(c) => c.require_some(&all.picker, "bios and requests"),
+    };
+    // One side of a comparison may have none: that is what is to be seen then.
+    let nothing = match nothing {
+        Err(e) if o.with.is_empty() => return Err(e),
+        Err(e) => {
+            let hint = e.hint.map_or(String::new(), |h| format!(" ({h})"));
+            Some(format!("{label}: {}{hint}", e.message))
+        }
+        Ok(()) => None,
+    };
     if let Numbers::Alone(c) = &all.numbers {
         c.check()?;
     }
     warnings::warn(&f, output);
-    Ok(told(all, f, label, o))
+    let mut told = told(all, f, label, o);
+    if let Some(run) = &mut told.run {
+        run.nothing = nothing;
+    }
+    Ok(told)
 }
 
 fn told(all: All, f: Finished, label: String, o: &ReportOpts) -> Told {

@@ -158,68 +158,60 @@ pub fn numbers(t: &Trace<'_>, order: &[(usize, &Device)], h: &mut Html) {
 type Card = (String, &'static str, String, String);
 
 fn cards(d: &Device) -> Vec<Card> {
-    let events = quality::facts(d).events;
-    let n = |letter: &str| events.get(letter).copied();
     let mut out: Vec<Card> = Vec::new();
     let mut card = |label: &str, id, value: Option<String>, more: String| {
         if let Some(v) = value {
             out.push((label.to_string(), id, v, more));
         }
     };
-    let merged = d
-        .merge
-        .share
-        .map_or(String::new(), |s| format!("{} merged", percent(s)));
-    card("Bios", "bio", n("Q").map(human_count), merged);
-    card("Issues", "issue", n("D").map(human_count), String::new());
+    let events = quality::facts(d).events;
+    let n = |letter: &str| events.get(letter).copied().map(human_count);
+    let merged = d.merge.share.map(|s| format!("{} merged", percent(s)));
+    card("Bios", "bio", n("Q"), merged.unwrap_or_default());
+    card("Issues", "issue", n("D"), String::new());
     let top = d.top_sizes.first.first();
     let size = top.map(|(b, _)| human_bytes(*b as f64));
-    let share = top.map_or(String::new(), |(_, s)| {
-        format!("{} of the issues", percent(*s))
-    });
+    let share = top.map(|(_, s)| format!("{} of the issues", percent(*s)));
+    let share = share.unwrap_or_default();
     card("Most frequent size", "groups-issue-bytes", size, share);
-    let busiest = d
-        .groups
-        .iter()
-        .max_by_key(|g| g.bios.unwrap_or(0).max(g.requests));
+    let weight = |g: &&Group| g.bios.unwrap_or(0).max(g.requests);
+    let busiest = d.groups.iter().max_by_key(weight);
     for (label, id, dist, of) in busiest.into_iter().flat_map(spans) {
         let value = dist.as_ref().filter(|t| t.n > 0);
-        let p99 = value.map_or(String::new(), |t| {
-            format!("mean of {of}, p99 {}", human_ns(t.p99 as f64))
-        });
-        card(label, id, value.map(|t| human_ns(t.mean)), p99);
+        let p99 = value.map(|t| human_ns(t.p99 as f64));
+        let p99 = p99.map(|t| format!("mean of {of}, p99 {t}"));
+        let mean = value.map(|t| human_ns(t.mean));
+        card(label, id, mean, p99.unwrap_or_default());
     }
-    let depth = d.depth.as_ref();
-    let most = depth.map_or(String::new(), |x| format!("on average, {} at most", x.max));
-    card(
-        "Depth",
-        "depth",
-        depth.map(|x| format!("{:.2}", x.mean)),
-        most,
-    );
-    let i = &d.iostat;
+    let depth = d.depth.as_ref().map(|x| format!("{:.2}", x.mean));
+    let most = d.depth.as_ref();
+    let most = most.map(|x| format!("on average, {} at most", x.max));
+    card("Depth", "depth", depth, most.unwrap_or_default());
+    out.extend(rates(d));
+    out
+}
+
+/// What was moved a second, and flushes.
+fn rates(d: &Device) -> Vec<Card> {
+    let (i, f) = (&d.iostat, &d.flush);
+    let mut out: Vec<Card> = Vec::new();
     for (label, id, rate, kib) in [
         ("Reads a second", "iostat-r-per-s", i.r_per_s, i.rkib_per_s),
         ("Writes a second", "iostat-w-per-s", i.w_per_s, i.wkib_per_s),
     ] {
-        let more = kib.map_or(String::new(), |k| format!("{}/s", human_bytes(k * 1024.0)));
-        card(
-            label,
-            id,
-            rate.filter(|r| *r > 0.0).map(|r| format!("{r:.1}")),
-            more,
-        );
+        if let Some(rate) = rate.filter(|r| *r > 0.0) {
+            let more = kib.map(|k| format!("{}/s", human_bytes(k * 1024.0)));
+            let more = more.unwrap_or_default();
+            out.push((label.to_string(), id, format!("{rate:.1}"), more));
+        }
     }
-    let f = &d.flush;
-    let asked = f.steps.map_or(String::new(), |s| {
-        format!("sent for {} steps asked", human_count(s))
-    });
-    card(
-        "Device flushes",
-        "flush-sent",
-        f.sent.filter(|s| *s > 0).map(human_count),
-        asked,
-    );
+    if let Some(sent) = f.sent.filter(|s| *s > 0) {
+        let asked = f.steps.map(human_count);
+        let asked = asked.map(|s| format!("sent for {s} steps asked"));
+        let label = "Device flushes".to_string();
+        let asked = asked.unwrap_or_default();
+        out.push((label, "flush-sent", human_count(sent), asked));
+    }
     out
 }
 

@@ -102,6 +102,10 @@ fn slips_are_refused() {
             "--label",
         ),
         (&["report", FIRST, "--comm", "nobody"], "fio"),
+        (
+            &["report", FIRST, "--with", TAIL, "--comm", "nobody"],
+            "fio",
+        ),
         (&["report", "no-such-file"], "no-such-file"),
     ] {
         let r = run(args);

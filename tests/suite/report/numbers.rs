@@ -362,3 +362,17 @@ fn filters_choose_what_is_told() {
             .contains("Causes are found in whole devices only")
     );
 }
+
+#[test]
+fn a_side_of_which_nothing_passes_is_said_to_have_none() {
+    // Only the second recording has reads.
+    let reads = "fixtures/same-run/hello-perf/blkparse.txt.gz";
+    let p = page(&[FIRST, "--with", reads, "--rwbs", "RS"]);
+    assert!(
+        p.by_id("short")
+            .expect("there")
+            .words()
+            .contains("A has none")
+    );
+    assert_eq!(run(&["report", FIRST, "--rwbs", "RS"]).code, Some(2));
+}
