@@ -15,6 +15,7 @@ mod output;
 mod plot;
 mod progress;
 mod replay;
+mod report;
 mod requests;
 mod rows;
 mod session;
@@ -32,6 +33,7 @@ pub use generate::{GenerateOpts, Page, generate, recorder};
 pub use output::complain;
 pub use plot::{Image, PlotOpts, plot};
 pub use replay::{Arrivals, ReplayOpts, Switches, replay};
+pub use report::{ReportOpts, report};
 pub use requests::requests;
 pub use stats::stats;
 

@@ -27,6 +27,7 @@ mod recorders;
 mod recordings;
 mod replay;
 mod replay_more;
+mod report;
 mod self_reasons;
 mod self_replay;
 mod shapes;
