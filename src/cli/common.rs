@@ -3,6 +3,7 @@
 use super::values;
 use crate::commands::{Capacity, ColorChoice, DevSpec, InputOpts, OutputOpts, Rows, Window};
 use crate::event::{Op, Rwbs};
+use crate::frame::FileKind;
 use crate::metrics::Filter;
 use crate::units::Nanos;
 use clap::{Args, ValueEnum};
@@ -113,6 +114,34 @@ pub struct CsvArg {
     /// CSV with a header line
     #[arg(long, conflicts_with = "json")]
     csv: bool,
+}
+
+/// What only rows are written as.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct RowArgs {
+    #[command(flatten)]
+    csv: CsvArg,
+    /// Parquet; also if FILE of -o ends in .parquet
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    parquet: bool,
+    /// Arrow IPC file (Feather 2); also if FILE of -o ends in .arrow, .ipc or .feather
+    #[arg(long, conflicts_with_all = ["json", "csv", "parquet"])]
+    arrow: bool,
+}
+
+impl RowArgs {
+    /// As the commands take it, with the kind of table asked for. A flag counts more than the file's name.
+    pub fn opts(self, output: OutputArgs) -> (OutputOpts, Option<FileKind>) {
+        let output = output.opts(Some(self.csv));
+        let named = output.file.as_deref().and_then(FileKind::of_path);
+        let table = match (self.parquet, self.arrow) {
+            (true, _) => Some(FileKind::Parquet),
+            (false, true) => Some(FileKind::Arrow),
+            (false, false) => named.filter(|_| output.rows == Rows::Text),
+        };
+        (output, table)
+    }
 }
 
 impl InputArgs {

@@ -1,6 +1,6 @@
 //! `blkan events` as clap sees it.
 
-use super::common::{CsvArg, FilterArgs, InputArgs, OutputArgs, WindowArgs};
+use super::common::{FilterArgs, InputArgs, OutputArgs, RowArgs, WindowArgs};
 use crate::commands::RowOpts;
 use clap::Args;
 
@@ -21,18 +21,20 @@ pub struct EventsArgs {
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
-    csv: CsvArg,
+    rows: RowArgs,
 }
 
 impl EventsArgs {
     /// As the command takes it.
     pub fn opts(self) -> RowOpts {
         let input = self.input.opts();
+        let (output, table) = self.rows.opts(self.output);
         RowOpts {
             filter: self.filter.opts(input.raw_rwbs),
             input,
             window: self.window.opts(),
-            output: self.output.opts(Some(self.csv)),
+            table,
+            output,
         }
     }
 }

@@ -1,6 +1,6 @@
 //! `blkan requests` as clap sees it.
 
-use super::common::{CsvArg, FilterArgs, InputArgs, OutputArgs, WindowArgs};
+use super::common::{FilterArgs, InputArgs, OutputArgs, RowArgs, WindowArgs};
 use crate::commands::RowOpts;
 use clap::Args;
 
@@ -10,7 +10,8 @@ use clap::Args;
 Examples:
   blkan requests trace.gz | less                        one request a line
   blkan requests --op write --csv trace.gz > rq.csv     all fields, for a spreadsheet
-  blkan requests --json trace.gz | jq 'select(.requeues > 0)'")]
+  blkan requests --json trace.gz | jq 'select(.requeues > 0)'
+  blkan requests -o rq.parquet trace.gz                 a table for polars, pandas, DuckDB, Spark")]
 pub struct RequestsArgs {
     #[command(flatten)]
     input: InputArgs,
@@ -21,18 +22,20 @@ pub struct RequestsArgs {
     #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
-    csv: CsvArg,
+    rows: RowArgs,
 }
 
 impl RequestsArgs {
     /// As the command takes it.
     pub fn opts(self) -> RowOpts {
         let input = self.input.opts();
+        let (output, table) = self.rows.opts(self.output);
         RowOpts {
             filter: self.filter.opts(input.raw_rwbs),
             input,
             window: self.window.opts(),
-            output: self.output.opts(Some(self.csv)),
+            table,
+            output,
         }
     }
 }

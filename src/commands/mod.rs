@@ -24,6 +24,7 @@ pub use requests::requests;
 pub use stats::stats;
 
 use crate::event::DevId;
+use crate::frame::FileKind;
 use crate::metrics::{Filter, Key};
 use crate::units::Nanos;
 use std::path::PathBuf;
@@ -176,6 +177,8 @@ pub struct RowOpts {
     pub window: Window,
     /// Which rows.
     pub filter: Filter,
+    /// `--parquet`, `--arrow`, or what the name of the file says; `None`: as `output.rows` says.
+    pub table: Option<FileKind>,
     /// Output.
     pub output: OutputOpts,
 }

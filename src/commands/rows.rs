@@ -1,65 +1,55 @@
 //! What `events`, `requests` and `bios` have in common: rows that are written as they come.
 
 use super::filter::Picker;
-use super::output::Output;
+use super::output::{self, Output};
 use super::session::{self, Consumer};
 use super::{Done, RowOpts, Rows, warnings};
 use crate::error::{Error, Result};
-use crate::event::{BlockEvent, CommTable};
+use crate::event::{BlockEvent, CommId, CommTable, Rwbs};
+use crate::frame::{FileKind, Table, values};
 use crate::lifecycle::{Bio, Request, Sink};
-use crate::present::rows::{AsRow, BioRow, EventRow, RequestRow, Row};
+use crate::present::rows::AsText;
 use crate::present::{csv, json};
 
-/// Which rows are wanted.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Of {
-    /// Events.
-    Events,
-    /// Requests.
-    Requests,
-    /// Bios.
-    Bios,
-}
+/// Buffered bytes beyond which rows are written in the midst of a batch.
+const SPILL: usize = 1 << 20;
 
-struct RowSink {
-    of: Of,
+/// Takes the records of one kind from the tracker.
+pub struct RowSink<T: AsText> {
     picker: Picker,
-    rows: Writer,
+    rows: Writer<T>,
 }
 
 /// Rows on their way out.
-struct Writer {
-    how: Rows,
-    row: Row,
+struct Writer<T: AsText> {
+    form: Form<T>,
     buffer: Vec<u8>,
     out: Output,
     failed: Option<Error>,
 }
 
-/// Runs the command.
+/// What rows are written as.
+enum Form<T: AsText> {
+    Text,
+    Csv,
+    Json,
+    Table(Box<Table<T>>),
+}
+
+/// Runs the command for one kind of record.
 ///
 /// # Errors
-/// Unreadable input or output.
-pub fn run(of: Of, o: &RowOpts) -> Result<Done> {
-    let mut rows = Writer {
-        how: o.output.rows,
-        row: Row::default(),
-        buffer: Vec::with_capacity(1 << 16),
-        out: Output::new(&o.output),
-        failed: None,
-    };
-    match of {
-        Of::Events => rows.head::<EventRow<'_>>(),
-        Of::Requests => rows.head::<RequestRow<'_>>(),
-        Of::Bios => rows.head::<BioRow<'_>>(),
-    }
+/// Unreadable input or output; a table that this build has not, or that would go to a terminal.
+pub fn run<T: AsText>(o: &RowOpts) -> Result<Done>
+where
+    RowSink<T>: Sink,
+{
     let mut sink = RowSink {
-        of,
         picker: Picker::new(o.filter.clone()),
-        rows,
+        rows: Writer::<T>::new(o)?,
     };
     let finished = session::run(&o.input, &o.window, &o.output, &mut sink)?;
-    sink.rows.out.finish()?;
+    sink.rows.finish()?;
     warnings::warn(&finished, &o.output);
     Ok(if o.output.strict && finished.damaged() {
         Done::Damaged
@@ -68,72 +58,105 @@ pub fn run(of: Of, o: &RowOpts) -> Result<Done> {
     })
 }
 
-impl Writer {
-    fn head<R: AsRow>(&mut self) {
-        match self.how {
-            Rows::Csv => csv::line(R::COLUMNS.iter().copied(), &mut self.buffer),
-            Rows::Text => self.buffer.extend_from_slice(R::head().as_bytes()),
-            Rows::Json => {}
+/// A table in the midst of a terminal's text helps nobody.
+fn refuse_terminal(kind: FileKind, terminal: bool) -> Result<()> {
+    if !terminal {
+        return Ok(());
+    }
+    let what = format!("{} is binary, and stdout is a terminal", kind.name());
+    Err(Error::usage(what).hint("name a file with -o, or send it through a pipe"))
+}
+
+impl<T: AsText> Writer<T> {
+    fn new(o: &RowOpts) -> Result<Writer<T>> {
+        let form = match (o.table, o.output.rows) {
+            (Some(kind), _) => {
+                let table = Table::new(kind)?;
+                refuse_terminal(kind, output::to_terminal(&o.output))?;
+                Form::Table(Box::new(table))
+            }
+            (None, Rows::Text) => Form::Text,
+            (None, Rows::Csv) => Form::Csv,
+            (None, Rows::Json) => Form::Json,
+        };
+        let mut buffer = Vec::with_capacity(1 << 16);
+        match form {
+            Form::Csv => csv::line(T::COLUMNS.iter().map(|c| c.name), &mut buffer),
+            Form::Text => buffer.extend_from_slice(T::head().as_bytes()),
+            Form::Json | Form::Table(_) => {}
         }
+        Ok(Writer {
+            form,
+            buffer,
+            out: Output::new(&o.output),
+            failed: None,
+        })
     }
 
-    fn put<R: AsRow>(&mut self, r: &R) {
-        match self.how {
-            Rows::Text => r.text(&mut self.buffer),
-            Rows::Csv => {
-                r.fill(&mut self.row);
-                csv::row(&self.row, &mut self.buffer);
-            }
-            Rows::Json => {
-                r.fill(&mut self.row);
-                json::row(R::COLUMNS, &self.row, &mut self.buffer);
-            }
+    /// Keeps the first failure for [`Consumer::batch_done`]: a sink cannot fail in the midst of an event.
+    fn put(&mut self, record: &T, comm: Option<&str>) {
+        if self.failed.is_some() {
+            return;
+        }
+        match &mut self.form {
+            Form::Text => record.text(comm, &mut self.buffer),
+            Form::Csv => csv::row(values(record, comm), &mut self.buffer),
+            Form::Json => json::row(record, comm, &mut self.buffer),
+            Form::Table(t) => self.failed = t.push(record, comm, &mut self.buffer).err(),
         }
         // Requests still open at the end come all at once: a batch may hold any number of rows.
-        if self.buffer.len() >= 1 << 20 {
+        if self.buffer.len() >= SPILL {
             self.spill();
         }
     }
 
-    /// Keeps the first failure for [`Consumer::batch_done`]: a sink cannot fail in the midst of an event.
     fn spill(&mut self) {
-        if self.failed.is_none() {
+        // The destination is opened by the first write: an empty one would do so before there is a result.
+        if self.failed.is_none() && !self.buffer.is_empty() {
             self.failed = self.out.write(&self.buffer).err();
         }
         self.buffer.clear();
     }
+
+    fn finish(mut self) -> Result<()> {
+        if let Form::Table(t) = self.form {
+            t.finish(&mut self.buffer)?;
+            self.out.write(&self.buffer)?;
+        }
+        self.out.finish()
+    }
 }
 
-impl Sink for RowSink {
-    fn event(&mut self, ev: &BlockEvent) {
-        if self.of == Of::Events && self.picker.pass(ev.rwbs, ev.pid, ev.comm) {
-            self.rows.put(&EventRow {
-                ev,
-                comm: self.picker.name(ev.comm),
-            });
+impl<T: AsText> RowSink<T> {
+    fn put(&mut self, record: &T, rwbs: Rwbs, pid: u32, comm: CommId) {
+        if self.picker.pass(rwbs, pid, comm) {
+            self.rows.put(record, self.picker.name(comm));
         }
     }
+}
 
+impl Sink for RowSink<BlockEvent> {
+    fn event(&mut self, e: &BlockEvent) {
+        self.put(e, e.rwbs, e.pid, e.comm);
+    }
+}
+
+impl Sink for RowSink<Bio> {
     fn bio(&mut self, b: &Bio) {
-        if self.of == Of::Bios && self.picker.pass(b.rwbs, b.pid, b.comm) {
-            self.rows.put(&BioRow {
-                bio: b,
-                comm: self.picker.name(b.comm),
-            });
-        }
-    }
-
-    fn request(&mut self, r: &Request) {
-        if self.of == Of::Requests && self.picker.pass(r.rwbs, r.pid, r.comm) {
-            self.rows.put(&RequestRow {
-                rq: r,
-                comm: self.picker.name(r.comm),
-            });
-        }
+        self.put(b, b.rwbs, b.pid, b.comm);
     }
 }
 
-impl Consumer for RowSink {
+impl Sink for RowSink<Request> {
+    fn request(&mut self, r: &Request) {
+        self.put(r, r.rwbs, r.pid, r.comm);
+    }
+}
+
+impl<T: AsText> Consumer for RowSink<T>
+where
+    RowSink<T>: Sink,
+{
     fn names(&mut self, comms: &CommTable) {
         self.picker.learn(comms);
     }
@@ -141,5 +164,18 @@ impl Consumer for RowSink {
     fn batch_done(&mut self) -> Result<()> {
         self.rows.spill();
         self.rows.failed.take().map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_no_table() {
+        let e = refuse_terminal(FileKind::Parquet, true).unwrap_err();
+        assert_eq!(e.exit_code(), 2);
+        assert!(e.to_string().contains("terminal") && e.to_string().contains("-o"));
+        assert!(refuse_terminal(FileKind::Arrow, false).is_ok());
     }
 }

@@ -57,6 +57,7 @@ const KEPT: &[(&str, &[&str])] = &[
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
     ("polars", &["frame"]),
+    ("polars_io", &["frame"]),
     ("plotters", &["present"]),
 ];
 

@@ -13,4 +13,7 @@ mod hostile;
 mod laws;
 mod source;
 mod support;
+mod tables;
+#[cfg(feature = "tables")]
+mod tables_read;
 mod truths;

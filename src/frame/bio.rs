@@ -1,0 +1,57 @@
+//! The columns of bios.
+
+use super::cell::{cpu, dev, line, pid, rwbs, sector, stamp, word};
+use super::column::{Column, Record};
+use crate::lifecycle::{Bio, BioFate, MergeKind};
+use std::borrow::Cow;
+
+/// How a bio joined another's request.
+pub fn merge_word(m: MergeKind) -> &'static str {
+    match m {
+        MergeKind::Back => "back",
+        MergeKind::Front => "front",
+        MergeKind::Discard => "discard",
+        MergeKind::Request => "request",
+    }
+}
+
+/// The errno of a bio that failed.
+pub fn error(b: &Bio) -> Option<i32> {
+    match b.fate {
+        BioFate::Failed(e) => Some(e.into()),
+        BioFate::EndedAlone(e) if e != 0 => Some(e.into()),
+        _ => None,
+    }
+}
+
+impl Record for Bio {
+    const COLUMNS: &'static [Column<Bio>] = &[
+        Column::u64("id", |b| Some(b.id)),
+        Column::text("dev", |b, _| dev(b.dev).map(Cow::Owned)),
+        Column::text("rwbs", |b, _| rwbs(b.rwbs).map(Cow::Owned)),
+        Column::u64("sector", |b| sector(b.sector)),
+        Column::u64("bytes", |b| Some(b.bytes)),
+        Column::u32("pid", |b| pid(b.pid)),
+        Column::text("comm", |_, comm| comm.map(Cow::Borrowed)),
+        Column::u32("cpu", |b| cpu(b.cpu)),
+        Column::u32("line", |b| line(b.line)),
+        Column::text("fate", |b, _| word(b.fate.name())),
+        Column::i32("error", error),
+        Column::text("merged", |b, _| b.merged.map(merge_word).and_then(word)),
+        Column::u32("pieces", |b| Some(b.pieces)),
+        Column::u64("request", |b| b.request),
+        Column::u64("parent", |b| b.parent),
+        Column::text("parent_dev", |b, _| dev(b.parent_dev).map(Cow::Owned)),
+        Column::bool("unclean", |b| Some(b.unclean)),
+        Column::i64("q_ns", |b| stamp(b.q)),
+        Column::i64("g_ns", |b| stamp(b.g)),
+        Column::i64("m_ns", |b| stamp(b.m)),
+        Column::i64("i_ns", |b| stamp(b.i)),
+        Column::i64("d_ns", |b| stamp(b.d)),
+        Column::i64("c_ns", |b| stamp(b.c)),
+        Column::i64("q2g_ns", |b| b.q.to(b.g)),
+        Column::i64("q2m_ns", |b| b.q.to(b.m)),
+        Column::i64("d2c_ns", |b| b.d.to(b.c)),
+        Column::i64("q2c_ns", |b| b.q.to(b.c)),
+    ];
+}

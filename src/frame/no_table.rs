@@ -1,0 +1,61 @@
+//! The stand-in for tables in a build without polars: says what is missing before anything is read.
+
+use super::FileKind;
+use super::column::Record;
+use crate::error::{Error, Result};
+use std::convert::Infallible;
+use std::marker::PhantomData;
+
+/// A table that cannot be made.
+pub struct Table<T: Record> {
+    never: Infallible,
+    of: PhantomData<T>,
+}
+
+impl<T: Record> Table<T> {
+    /// Refuses.
+    ///
+    /// # Errors
+    /// Always: this build has no tables.
+    pub fn new(kind: FileKind) -> Result<Table<T>> {
+        let what = "this build has no tables: cargo build --release (feature \"tables\")";
+        Err(Error::usage(what).hint(format!(
+            "{} files need that feature; --csv and --json work without it",
+            kind.name()
+        )))
+    }
+
+    /// As in a build with tables; never called.
+    ///
+    /// # Errors
+    /// None.
+    pub fn push(&mut self, _record: &T, _comm: Option<&str>, _out: &mut Vec<u8>) -> Result<()> {
+        match self.never {}
+    }
+
+    /// As in a build with tables; never called.
+    ///
+    /// # Errors
+    /// None.
+    pub fn finish(self, _out: &mut Vec<u8>) -> Result<()> {
+        let PhantomData = self.of;
+        match self.never {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::BlockEvent;
+
+    #[test]
+    fn the_feature_is_named() {
+        let e = Table::<BlockEvent>::new(FileKind::Arrow).err().unwrap();
+        assert_eq!(e.exit_code(), 2);
+        assert!(
+            e.to_string().starts_with(
+                "this build has no tables: cargo build --release (feature \"tables\")"
+            )
+        );
+    }
+}
