@@ -1,23 +1,35 @@
 //! What each stage costs on a real trace: `cargo bench --bench stages [-- FILE.gz]`.
 //!
 //! Without a file: `$BLKAN_CORPUS/lab/big/blkparse.txt.gz` if that exists, else the largest of
-//! `fixtures/blkparse/*/blkparse.txt.gz`. The best of a few runs counts, since other work on the machine only adds.
+//! `fixtures/blkparse/*/blkparse.txt.gz`. Medians of a few runs; docs/performance.md says how to read them.
 
+use blkan::commands::{self, InputOpts, OutputOpts, StatsOpts};
+use blkan::event::{BlockEvent, TraceMeta};
 use blkan::format::blkparse::{Blkparse, Reference};
 use blkan::format::{Line, LineCtx, LineFormat, ReadOptions, Trace, unpack};
+use blkan::lifecycle::{Sink, Tracker};
+use blkan::metrics::{Collector, CollectorOptions, Extras};
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Runs of each stage.
-const RUNS: usize = 5;
+const RUNS: usize = 7;
 
 /// The trace at hand.
 struct Input {
     path: PathBuf,
     text: Vec<u8>,
     lines: u64,
+    /// For the stages after reading, which are measured alone.
+    events: Vec<BlockEvent>,
+    meta: TraceMeta,
 }
+
+/// Hears of everything and does nothing.
+struct Nothing;
+
+impl Sink for Nothing {}
 
 /// A stage: its name and what it does; the result is the number of events (0: it knows none).
 type Stage = (&'static str, fn(&Input) -> u64);
@@ -29,6 +41,10 @@ const STAGES: &[Stage] = &[
     ("parse, nom grammar", |i| parse(&Reference, i)),
     ("read, 1 thread", |i| read(i, 1)),
     ("read, 2 threads", |i| read(i, 2)),
+    ("track", track),
+    ("track and metrics", metrics),
+    ("stats, 1 thread", |i| stats(i, 1)),
+    ("stats, 2 threads", |i| stats(i, 2)),
 ];
 
 fn main() {
@@ -42,7 +58,14 @@ fn main() {
         return;
     }
     let lines = text.iter().filter(|b| **b == b'\n').count() as u64;
-    let input = Input { path, text, lines };
+    let (events, meta) = read_all(&path, 2);
+    let input = Input {
+        path,
+        text,
+        lines,
+        events,
+        meta,
+    };
     let mb = input.text.len() as f64 / 1e6;
     println!("{}: {mb:.1} MB, {lines} lines", input.path.display());
     println!(
@@ -50,8 +73,8 @@ fn main() {
         "stage", "ms", "MB/s", "events/s", "ns/line"
     );
     for (name, stage) in STAGES {
-        let (best, events) = measure(&input, *stage);
-        let secs = best.as_secs_f64();
+        let (median, events) = measure(&input, *stage);
+        let secs = median.as_secs_f64();
         let rate = match events {
             0 => "-".to_string(),
             n => format!("{:.0}", n as f64 / secs),
@@ -66,14 +89,15 @@ fn main() {
 }
 
 fn measure(input: &Input, stage: fn(&Input) -> u64) -> (Duration, u64) {
-    let mut best = Duration::MAX;
+    let mut took = Vec::new();
     let mut events = 0;
     for _ in 0..RUNS {
         let start = Instant::now();
         events = black_box(stage(input));
-        best = best.min(start.elapsed());
+        took.push(start.elapsed());
     }
-    (best, events)
+    took.sort_unstable();
+    (took[RUNS / 2], events)
 }
 
 fn choose() -> Option<PathBuf> {
@@ -117,20 +141,75 @@ fn parse(format: &dyn LineFormat, input: &Input) -> u64 {
 }
 
 fn read(input: &Input, threads: usize) -> u64 {
+    let mut events = 0;
+    for_each_batch(&input.path, threads, &mut |batch| {
+        events += batch.len() as u64
+    });
+    events
+}
+
+fn for_each_batch(path: &Path, threads: usize, each: &mut dyn FnMut(&[BlockEvent])) -> TraceMeta {
     let options = ReadOptions {
         threads,
         ..ReadOptions::default()
     };
-    let mut trace =
-        Trace::open(std::slice::from_ref(&input.path), &options).expect("it was readable before");
+    let paths = [path.to_path_buf()];
+    let mut trace = Trace::open(&paths, &options).expect("it was readable before");
     let mut batch = Vec::new();
-    let mut events = 0;
     while trace
         .next_batch(&mut batch)
         .expect("it was readable before")
     {
-        events += batch.len() as u64;
+        each(&batch);
         batch.clear();
     }
-    events
+    trace.meta().clone()
+}
+
+fn read_all(path: &Path, threads: usize) -> (Vec<BlockEvent>, TraceMeta) {
+    let mut events = Vec::new();
+    let meta = for_each_batch(path, threads, &mut |batch| events.extend_from_slice(batch));
+    (events, meta)
+}
+
+fn track(input: &Input) -> u64 {
+    let mut tracker = Tracker::new(input.meta.fields);
+    for ev in &input.events {
+        tracker.observe(ev, &mut Nothing);
+    }
+    black_box(tracker.finish(&mut Nothing));
+    input.events.len() as u64
+}
+
+fn metrics(input: &Input) -> u64 {
+    let mut tracker = Tracker::new(input.meta.fields);
+    let mut collector = Collector::new(CollectorOptions::default());
+    collector.names(&input.meta.comms);
+    for ev in &input.events {
+        tracker.observe(ev, &mut collector);
+    }
+    let report = tracker.finish(&mut collector);
+    black_box(collector.finish(report, &input.meta, Extras::default()));
+    input.events.len() as u64
+}
+
+/// The whole command, but for the start of a process. It prints to a file.
+fn stats(input: &Input, threads: usize) -> u64 {
+    let to = std::env::temp_dir().join(format!("blkan-bench-{}", std::process::id()));
+    let options = StatsOpts {
+        input: InputOpts {
+            traces: vec![input.path.clone()],
+            threads,
+            ..InputOpts::default()
+        },
+        output: OutputOpts {
+            file: Some(to.clone()),
+            quiet: true,
+            ..OutputOpts::default()
+        },
+        ..StatsOpts::default()
+    };
+    assert!(commands::stats(&options).is_ok());
+    let _ = std::fs::remove_file(to);
+    input.events.len() as u64
 }

@@ -26,7 +26,7 @@ impl CheckArgs {
         CheckOpts {
             input: self.input.opts(),
             window: self.window.opts(),
-            output: self.output.opts(None),
+            output: self.output.opts(false),
         }
     }
 }

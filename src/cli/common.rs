@@ -1,10 +1,9 @@
 //! Options that several subcommands share, as clap sees them, and their translation for [`crate::commands`].
 
 use super::values;
-use crate::commands::{Capacity, ColorChoice, DevSpec, InputOpts, OutputOpts, Rows, Window};
-use crate::event::{Op, Rwbs};
-use crate::frame::FileKind;
-use crate::metrics::Filter;
+use crate::commands::{
+    Capacity, ColorChoice, DevSpec, FileKind, Filter, InputOpts, Op, OutputOpts, Rows, Rwbs, Window,
+};
 use crate::units::Nanos;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
@@ -28,7 +27,7 @@ pub struct InputArgs {
     /// Snapshot of the queue settings, from: grep . /sys/block/DEV/dev /sys/block/DEV/size /sys/block/DEV/queue/*
     #[arg(long, value_name = "FILE")]
     queue: Option<PathBuf>,
-    /// Capacity of the device in bytes (or with unit: 1900GB, 512GiB); DEV=BYTES where there are several
+    /// Capacity of the device in bytes (or with unit: 1900GB or 1.9T as disks are sold, 512GiB); DEV=BYTES where there are several
     #[arg(long, value_name = "BYTES|DEV=BYTES", value_parser = values::capacity)]
     capacity: Vec<Capacity>,
     /// Keep blkparse's FN for the device flush (default: FF, as tracepoints print it)
@@ -46,10 +45,11 @@ pub struct WindowArgs {
     /// Only these devices: MAJ,MIN, or a name that --queue or the trace tells; repeat or list
     #[arg(long, value_name = "DEV", value_parser = values::devices)]
     dev: Vec<Vec<DevSpec>>,
-    /// Only events from this time on, as the trace prints it (seconds, or with ns, us, ms, s)
+    /// Only events from this time on: seconds as blkparse prints them, or with a unit (ns, us, ms, s, m, h); bpftrace
+    /// logs print ns, so 19431550654 there is 19431550654ns here, or 19.431550654
     #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     from: Option<Nanos>,
-    /// Only events before this time
+    /// Only events before this time; written as --from
     #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     to: Option<Nanos>,
 }
@@ -107,21 +107,13 @@ pub struct OutputArgs {
     color: Color,
 }
 
-/// `--csv`, where there is one.
-#[derive(Args, Debug)]
-#[command(next_help_heading = "Output")]
-pub struct CsvArg {
-    /// CSV with a header line
-    #[arg(long, conflicts_with = "json")]
-    csv: bool,
-}
-
 /// What only rows are written as.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
-pub struct RowArgs {
-    #[command(flatten)]
-    csv: CsvArg,
+pub struct FormArgs {
+    /// CSV with a header line, one row each
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
     /// Parquet; also if FILE of -o ends in .parquet
     #[arg(long, conflicts_with_all = ["json", "csv"])]
     parquet: bool,
@@ -130,10 +122,10 @@ pub struct RowArgs {
     arrow: bool,
 }
 
-impl RowArgs {
-    /// As the commands take it, with the kind of table asked for. A flag counts more than the file's name.
+impl FormArgs {
+    /// As the command takes it, with the kind of table asked for. A flag counts more than the file's name.
     pub fn opts(self, output: OutputArgs) -> (OutputOpts, Option<FileKind>) {
-        let output = output.opts(Some(self.csv));
+        let output = output.opts(self.csv);
         let named = output.file.as_deref().and_then(FileKind::of_path);
         let table = match (self.parquet, self.arrow) {
             (true, _) => Some(FileKind::Parquet),
@@ -185,9 +177,8 @@ impl FilterArgs {
 }
 
 impl OutputArgs {
-    /// As the commands take it.
-    pub fn opts(self, csv: Option<CsvArg>) -> OutputOpts {
-        let csv = csv.is_some_and(|c| c.csv);
+    /// As the commands take it; `csv` where there is such an option.
+    pub fn opts(self, csv: bool) -> OutputOpts {
         OutputOpts {
             rows: match (self.json, csv) {
                 (true, _) => Rows::Json,

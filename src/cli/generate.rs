@@ -1,7 +1,7 @@
 //! `blkan generate` as clap sees it, and the rendering of pages from the option definitions.
 
 use super::Cli;
-use crate::commands::{GenerateOpts, Page};
+use crate::commands::{self, GenerateOpts, Page};
 use crate::error::{Error, Result};
 use clap::{Args, CommandFactory, ValueEnum};
 use clap_complete::Shell;
@@ -14,17 +14,20 @@ pub enum What {
     Man,
     // A completion script for a shell.
     Completions,
+    // blkan's bpftrace script.
+    Recorder,
 }
 
-/// Man pages and shell completions
+/// Man pages, shell completions, and the bpftrace script that records a trace
 #[derive(Args, Debug)]
 #[command(after_help = "\
 Examples:
   blkan generate man -o ~/.local/share/man/man1
   blkan generate completions --shell bash > /etc/bash_completion.d/blkan
-  blkan generate man | man -l -")]
+  blkan generate man | man -l -
+  blkan generate recorder > blkan.bt   then, as root: bpftrace blkan.bt | gzip > trace.log.gz")]
 pub struct GenerateArgs {
-    /// Man pages (one a subcommand), or a completion script for a shell
+    /// Man pages (one a subcommand), a completion script for a shell, or the bpftrace script for this kernel
     #[arg(value_enum)]
     what: What,
     /// Which shell
@@ -44,6 +47,7 @@ impl GenerateArgs {
         let pages = match (self.what, self.shell) {
             (What::Man, _) => man_pages()?,
             (What::Completions, Some(shell)) => vec![completions(shell)],
+            (What::Recorder, _) => vec![commands::recorder()],
             (What::Completions, None) => return Err(Error::usage("completions need --shell")),
         };
         Ok(GenerateOpts {

@@ -1,12 +1,10 @@
 //! The command line: the only place that knows clap. Every subcommand is one file that turns clap's structs into the
 //! plain ones of [`crate::commands`]; exit codes are made here.
 
-mod bios;
 mod check;
 mod common;
-mod events;
 mod generate;
-mod requests;
+mod rows;
 mod stats;
 mod values;
 
@@ -39,9 +37,15 @@ pub struct Cli {
 enum Command {
     Stats(stats::StatsArgs),
     Check(check::CheckArgs),
-    Events(events::EventsArgs),
-    Requests(requests::RequestsArgs),
-    Bios(bios::BiosArgs),
+    /// Every event, one row each
+    #[command(after_help = rows::EVENTS)]
+    Events(rows::RowArgs),
+    /// Every request: what it carried, when it moved, how it ended
+    #[command(after_help = rows::REQUESTS)]
+    Requests(rows::RowArgs),
+    /// Every bio: who submitted it, which request carried it, how it ended
+    #[command(after_help = rows::BIOS)]
+    Bios(rows::RowArgs),
     Generate(generate::GenerateArgs),
 }
 

@@ -2,37 +2,50 @@
 //!
 //! Each function is a clap value parser: it returns a message that says what was expected and found.
 
-use crate::commands::{Capacity, DevSpec};
-use crate::event::{Op, Rwbs};
-use crate::metrics::Key;
-use crate::units::Nanos;
+use crate::commands::{Capacity, DevSpec, Key, Op, Rwbs};
+use crate::units::{Nanos, parse_capacity};
 
-/// A point or a length of time: seconds as the trace prints them, or a number with `ns`, `us`, `ms` or `s`.
+/// Units of time and their nanoseconds. Longer names first where one ends like another.
+const UNITS: [(&str, u64); 7] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60 * 1_000_000_000),
+    ("h", 3600 * 1_000_000_000),
+];
+
+/// A point or a length of time: seconds as the trace prints them, or a number with `ns`, `us`, `ms`, `s`, `m` or `h`.
 ///
 /// # Errors
 /// What was expected.
 pub fn time(s: &str) -> Result<Nanos, String> {
-    let units = [
-        ("ns", 1),
-        ("us", 1_000),
-        ("µs", 1_000),
-        ("ms", 1_000_000),
-        ("s", 1_000_000_000),
-    ];
-    let found = units
+    let found = UNITS
         .iter()
         .find_map(|(u, per)| Some((s.strip_suffix(u)?, *per)));
     let (digits, per) = found.unwrap_or((s, 1_000_000_000));
-    // Seconds are read exactly to the nanosecond; smaller units are seconds with the point moved, so that nothing is
-    // ever rounded by a float.
-    Nanos::parse_secs(digits.trim().as_bytes())
-        .and_then(|t| scaled(t, per))
+    exact(digits.trim(), per)
         .ok_or_else(|| format!("expected a time like 1.5 (seconds), 250ms or 800us, found '{s}'"))
 }
 
-fn scaled(t: Nanos, per: i64) -> Option<Nanos> {
-    let v = i128::from(t.0) * i128::from(per) / 1_000_000_000;
-    i64::try_from(v).ok().map(Nanos)
+/// A decimal number of units of `per` ns, without a float: up to 19 digits before the point, and what is finer than 1 ns
+/// is cut off.
+fn exact(text: &str, per: u64) -> Option<Nanos> {
+    let (negative, text) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
+    let number = |t: &str| {
+        let ok = (1..=19).contains(&t.len()) && t.bytes().all(|b| b.is_ascii_digit());
+        ok.then(|| t.parse::<u64>().ok()).flatten()
+    };
+    let whole = u128::from(number(whole)?) * u128::from(per);
+    // 19 digits fit into 64 bits and their product with an hour into 128.
+    let part_ns = u128::from(number(part)?) * u128::from(per) / 10u128.pow(part.len() as u32);
+    let ns = i64::try_from(whole + part_ns).ok()?;
+    Some(Nanos(if negative { -ns } else { ns }))
 }
 
 /// A length of time greater than zero.
@@ -46,50 +59,17 @@ pub fn duration(s: &str) -> Result<Nanos, String> {
     }
 }
 
-/// A size in bytes, with an optional decimal (`kB`, `MB`, `GB`, `TB`) or binary unit (`KiB`, `MiB`, `GiB`, `TiB`).
-///
-/// # Errors
-/// What was expected.
-pub fn size(s: &str) -> Result<u64, String> {
-    let units: [(&str, u64); 9] = [
-        ("KiB", 1 << 10),
-        ("MiB", 1 << 20),
-        ("GiB", 1 << 30),
-        ("TiB", 1 << 40),
-        ("kB", 1_000),
-        ("MB", 1_000_000),
-        ("GB", 1_000_000_000),
-        ("TB", 1_000_000_000_000),
-        ("B", 1),
-    ];
-    let found = units
-        .iter()
-        .find_map(|(u, per)| Some((s.strip_suffix(u)?, *per)));
-    let (digits, per) = found.unwrap_or((s, 1));
-    let n = digits
-        .trim()
-        .parse::<u64>()
-        .ok()
-        .and_then(|n| n.checked_mul(per));
-    n.filter(|n| *n > 0)
-        .ok_or_else(|| format!("expected a size like 1900000000000 or 1900GB, found '{s}'"))
-}
-
-/// `BYTES` for every device, or `DEV=BYTES` for one.
+/// `BYTES` for every device, or `DEV=BYTES` for one: [`parse_capacity`].
 ///
 /// # Errors
 /// What was expected.
 pub fn capacity(s: &str) -> Result<Capacity, String> {
-    match s.split_once('=') {
-        Some((dev, bytes)) => Ok(Capacity {
-            dev: Some(device(dev)?),
-            bytes: size(bytes)?,
-        }),
-        None => Ok(Capacity {
-            dev: None,
-            bytes: size(s)?,
-        }),
+    let (dev, bytes) = parse_capacity(s)?;
+    if bytes == 0 {
+        return Err(format!("expected a size above zero, found '{s}'"));
     }
+    let dev = dev.map(device).transpose()?;
+    Ok(Capacity { dev, bytes })
 }
 
 /// `MAJ,MIN`, `MAJ:MIN` or a name.
@@ -150,14 +130,22 @@ pub fn rwbs(s: &str) -> Result<Rwbs, String> {
     }
 }
 
+/// `a, b or c`.
+fn any_of(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_string(),
+        [some @ .., last] => format!("{} or {last}", some.join(", ")),
+    }
+}
+
 /// An operation's word.
 ///
 /// # Errors
 /// The words there are.
 pub fn op(s: &str) -> Result<Op, String> {
-    Op::from_name(s).ok_or_else(|| {
-        format!("expected read, write, discard, secure-erase, flush, write-zeroes, zone or none, found '{s}'")
-    })
+    let words = Op::ALL.map(Op::name);
+    Op::from_name(s).ok_or_else(|| format!("expected {}, found '{s}'", any_of(&words)))
 }
 
 /// A group key's word.
@@ -165,26 +153,14 @@ pub fn op(s: &str) -> Result<Op, String> {
 /// # Errors
 /// The words there are.
 pub fn key(s: &str) -> Result<Key, String> {
-    Ok(match s {
-        "rwbs" => Key::Rwbs,
-        "dev" => Key::Dev,
-        "op" => Key::Op,
-        "comm" => Key::Comm,
-        "pid" => Key::Pid,
-        "cpu" => Key::Cpu,
-        "size" => Key::Size,
-        _ => {
-            return Err(format!(
-                "expected rwbs, dev, op, comm, pid, cpu or size, found '{s}'"
-            ));
-        }
-    })
+    let words = Key::ALL.map(Key::name);
+    Key::from_name(s).ok_or_else(|| format!("expected {}, found '{s}'", any_of(&words)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::DevId;
+    use crate::commands::DevId;
 
     #[test]
     fn times_take_the_usual_units_and_are_exact() {
@@ -196,6 +172,12 @@ mod tests {
         assert_eq!(time("-0.5"), Ok(Nanos(-500_000_000)));
         assert!(time("soon").is_err() && time("").is_err() && time("ms").is_err());
         assert!(duration("0").is_err());
+        assert_eq!(time("19431550654ns"), Ok(Nanos(19_431_550_654)));
+        assert_eq!(time("9223372036854775807ns"), Ok(Nanos(i64::MAX)));
+        assert!(time("9223372036854775808ns").is_err() && time("9999999999999999999").is_err());
+        assert_eq!(duration("2m"), Ok(Nanos(120_000_000_000)));
+        assert_eq!(duration("1.5h"), Ok(Nanos(5_400_000_000_000)));
+        assert!(time("1.").is_err() && time(".5").is_err() && time("1.x").is_err());
     }
 
     #[test]
@@ -215,6 +197,18 @@ mod tests {
     fn capacities_are_bytes_with_units() {
         assert_eq!(capacity("1900GB").map(|c| c.bytes), Ok(1_900_000_000_000));
         assert_eq!(capacity("8,0=512MiB").map(|c| c.bytes), Ok(512 << 20));
+        let gib = capacity("8:0=8GiB").ok();
+        let dev = Some(DevSpec::Number(DevId::new(8, 0)));
+        assert_eq!(
+            gib,
+            Some(Capacity {
+                dev,
+                bytes: 8 << 30
+            })
+        );
+        assert_eq!(capacity("8G").map(|c| c.bytes), Ok(8_000_000_000));
+        assert!(key("zzz").is_err_and(|e| e.contains("cpu or size")));
+        assert!(op("zzz").is_err_and(|e| e.contains("zone or none")));
         assert!(capacity("0").is_err() && capacity("99999999999TB").is_err());
     }
 }

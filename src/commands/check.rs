@@ -11,12 +11,22 @@ use crate::format::ImportReport;
 use crate::lifecycle::{Account, DeviceSummary};
 use crate::metrics::blkparse_totals::{self, Comparison, DeviceTotals};
 use crate::metrics::quality::{self, CheckDevice, CheckInput, CheckReport, DefectRow, Verdict};
-use crate::metrics::report::{AccountRow, Losses};
+use crate::metrics::report::{AccountRow, Losses, Recorder};
 use crate::metrics::{BlkparseTotals, SummaryDevice};
-use crate::present::{self, Style};
+use crate::present::{self, QueueRow, Style};
+use serde::Serialize;
 use std::collections::BTreeMap;
 
 impl Consumer for BlkparseTotals {}
+
+/// The report, and what `--queue` told.
+#[derive(Serialize)]
+struct WithQueue<'a> {
+    #[serde(flatten)]
+    report: &'a CheckReport,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    queue: &'a [QueueRow],
+}
 
 /// Runs the command.
 ///
@@ -26,12 +36,21 @@ pub fn check(o: &CheckOpts) -> Result<Done> {
     let mut totals = BlkparseTotals::default();
     let finished = session::run(&o.input, &o.window, &o.output, &mut totals)?;
     let report = report(o, &finished, &totals);
+    let row = |q: &open::QueueDevice| QueueRow {
+        name: q.name.clone(),
+        dev: q.dev,
+        info: q.info.clone(),
+    };
+    let queue: Vec<QueueRow> = finished.queue.iter().map(row).collect();
     let mut out = Output::new(&o.output);
     match o.output.rows {
-        Rows::Json => out.write(&present::json::document(&report)?)?,
+        Rows::Json => out.write(&present::json::document(&WithQueue {
+            report: &report,
+            queue: &queue,
+        })?)?,
         Rows::Text | Rows::Csv => {
             let style = Style::new(colored(&o.output));
-            out.write(present::check_text(&report, &style, o.output.verbose).as_bytes())?;
+            out.write(present::check_text(&report, &queue, &style, o.output.verbose).as_bytes())?;
         }
     }
     out.finish()?;
@@ -52,8 +71,10 @@ fn report(o: &CheckOpts, f: &Finished, totals: &BlkparseTotals) -> CheckReport {
         .collect();
     let facts: Vec<_> = devices.iter().map(CheckDevice::facts).collect();
     let plain: Vec<_> = inputs.iter().map(|i| i.input.clone()).collect();
-    let mut quality = quality::judge(&plain, &facts);
-    let missing = quality::missing(&facts);
+    let recorder = Recorder::from(&f.meta.fields);
+    let mut quality = quality::judge(&plain, &facts, &recorder);
+    super::stats::remedy(f, &o.window).apply(&mut quality);
+    let missing = quality::missing(&facts, &recorder);
     let (summary, summary_note) = summary(o, f, totals);
     let differ = summary
         .iter()

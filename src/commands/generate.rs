@@ -2,7 +2,28 @@
 
 use super::{Done, OutputOpts, output::Output};
 use crate::error::{Error, Result};
-use std::path::PathBuf;
+use crate::format::bpftrace::{RECORDER, recorder_for};
+use std::path::{Path, PathBuf};
+
+/// Where the kernel lists its tracepoints (tracefs, and its older place).
+const TRACEPOINTS: [&str; 2] = [
+    "/sys/kernel/tracing/events/block",
+    "/sys/kernel/debug/tracing/events/block",
+];
+
+/// blkan's bpftrace script: fitted to this kernel where its tracepoints can be seen (as root), else as shipped, with the
+/// optional ones commented out.
+pub fn recorder() -> Page {
+    let seen = TRACEPOINTS.iter().map(Path::new).find(|p| p.is_dir());
+    let content = match seen {
+        Some(dir) => recorder_for(|name| dir.join(name).is_dir()),
+        None => RECORDER.to_string(),
+    };
+    Page {
+        name: "blkan.bt".to_string(),
+        content: content.into_bytes(),
+    }
+}
 
 /// A rendered page.
 #[derive(Clone, Debug)]

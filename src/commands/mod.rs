@@ -18,14 +18,16 @@ mod warnings;
 pub use bios::bios;
 pub use check::check;
 pub use events::events;
-pub use generate::{GenerateOpts, Page, generate};
+pub use generate::{GenerateOpts, Page, generate, recorder};
 pub use output::complain;
 pub use requests::requests;
 pub use stats::stats;
 
-use crate::event::DevId;
-use crate::frame::FileKind;
-use crate::metrics::{Filter, Key};
+// What `cli` needs to name, so that it imports nothing but this module.
+pub use crate::event::{DevId, Op, Rwbs};
+pub use crate::frame::FileKind;
+pub use crate::metrics::{Filter, Key};
+
 use crate::units::Nanos;
 use std::path::PathBuf;
 

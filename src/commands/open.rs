@@ -2,8 +2,9 @@
 //! `--bt`, the `--queue` snapshot, and blkparse's own summary.
 
 use super::InputOpts;
-use crate::error::{Error, Result};
-use crate::event::DevId;
+use super::output::complain;
+use crate::error::{Error, Kind, Result};
+use crate::event::{DevId, QueueInfo};
 use crate::format::blkparse::summary::{self, Figure};
 use crate::format::{ImportReport, LineFormat, ReadOptions, parse_queue, template};
 use crate::metrics::SummaryDevice;
@@ -20,6 +21,8 @@ pub struct QueueDevice {
     pub dev: Option<DevId>,
     /// Bytes, from the `size` file.
     pub capacity: Option<u64>,
+    /// All it tells.
+    pub info: QueueInfo,
 }
 
 /// The options of [`crate::format::Trace::open`].
@@ -28,23 +31,24 @@ pub struct QueueDevice {
 /// A template or script that cannot be understood.
 pub fn read_options(
     o: &InputOpts,
+    quiet: bool,
     progress: Option<Arc<dyn Fn(u64) + Send + Sync>>,
 ) -> Result<ReadOptions> {
     Ok(ReadOptions {
         format: o.format.clone(),
-        custom: custom_reader(o)?,
+        custom: custom_reader(o, quiet)?,
         raw_rwbs: o.raw_rwbs,
         threads: o.threads,
         progress,
     })
 }
 
-fn custom_reader(o: &InputOpts) -> Result<Option<Arc<dyn LineFormat>>> {
+fn custom_reader(o: &InputOpts, quiet: bool) -> Result<Option<Arc<dyn LineFormat>>> {
     match (&o.bt, o.lines.is_empty()) {
         (Some(path), _) => {
             let (reader, notes) = from_script(&read_text(path)?, path)?;
-            for note in &notes {
-                eprintln!("note: {}: {note}", path.display());
+            for note in notes.iter().filter(|_| !quiet) {
+                complain(&format!("note: {}: {note}", path.display()));
             }
             Ok(Some(reader))
         }
@@ -76,7 +80,12 @@ fn from_script(text: &str, path: &Path) -> Result<(Arc<dyn LineFormat>, Vec<Stri
 /// # Errors
 /// It cannot be read or understood.
 pub fn queue(path: &Path) -> Result<Vec<QueueDevice>> {
-    let text = read_text(path)?;
+    let text = std::fs::read(path).map_err(|e| Error::io(Some(path), "cannot read", e))?;
+    let text = String::from_utf8(text).map_err(|_| {
+        Error::new(Kind::Format, "this is no text, expected a snapshot of queue settings")
+            .path(path)
+            .hint("take the snapshot with: grep . /sys/block/DEV/dev /sys/block/DEV/size /sys/block/DEV/queue/*")
+    })?;
     let all = parse_queue(path, &text)?;
     Ok(all
         .into_iter()
@@ -84,6 +93,7 @@ pub fn queue(path: &Path) -> Result<Vec<QueueDevice>> {
             name,
             dev: info.dev,
             capacity: info.capacity,
+            info,
         })
         .collect())
 }

@@ -1,6 +1,6 @@
 //! What `events`, `requests` and `bios` have in common: rows that are written as they come.
 
-use super::filter::Picker;
+use super::filter::{Census, Picker};
 use super::output::{self, Output};
 use super::session::{self, Consumer};
 use super::{Done, RowOpts, Rows, warnings};
@@ -17,6 +17,7 @@ const SPILL: usize = 1 << 20;
 /// Takes the records of one kind from the tracker.
 pub struct RowSink<T: AsText> {
     picker: Picker,
+    census: Census,
     rows: Writer<T>,
 }
 
@@ -46,9 +47,11 @@ where
 {
     let mut sink = RowSink {
         picker: Picker::new(o.filter.clone()),
+        census: Census::default(),
         rows: Writer::<T>::new(o)?,
     };
     let finished = session::run(&o.input, &o.window, &o.output, &mut sink)?;
+    sink.census.require_some(&sink.picker, T::TABLE)?;
     sink.rows.finish()?;
     warnings::warn(&finished, &o.output);
     Ok(if o.output.strict && finished.damaged() {
@@ -121,15 +124,18 @@ impl<T: AsText> Writer<T> {
     fn finish(mut self) -> Result<()> {
         if let Form::Table(t) = self.form {
             t.finish(&mut self.buffer)?;
-            self.out.write(&self.buffer)?;
         }
+        // Also the head of rows that are none.
+        self.out.write(&self.buffer)?;
         self.out.finish()
     }
 }
 
 impl<T: AsText> RowSink<T> {
     fn put(&mut self, record: &T, rwbs: Rwbs, pid: u32, comm: CommId) {
-        if self.picker.pass(rwbs, pid, comm) {
+        let passed = self.picker.pass(rwbs, pid, comm);
+        self.census.note(passed, rwbs, pid, comm);
+        if passed {
             self.rows.put(record, self.picker.name(comm));
         }
     }
@@ -162,7 +168,10 @@ where
     }
 
     fn batch_done(&mut self) -> Result<()> {
-        self.rows.spill();
+        // Nothing is printed before the first row: an error may come instead.
+        if self.census.any_passed() {
+            self.rows.spill();
+        }
         self.rows.failed.take().map_or(Ok(()), Err)
     }
 }

@@ -9,6 +9,7 @@ use crate::format::{ImportReport, Trace};
 use crate::lifecycle::{Sink, Tracker, TrackerReport};
 use crate::units::Nanos;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 /// A sink that is told of task names before each batch and may stop the run after one.
 pub trait Consumer: Sink {
@@ -36,6 +37,8 @@ pub struct Finished {
     pub names: BTreeMap<DevId, String>,
     /// Capacities in bytes.
     pub capacity: BTreeMap<DevId, u64>,
+    /// What `--queue` told, with the device numbers that could be found.
+    pub queue: Vec<QueueDevice>,
 }
 
 impl Finished {
@@ -60,14 +63,26 @@ pub fn run<C: Consumer>(
         None => Vec::new(),
     };
     let progress = Progress::new(input, output);
-    let result = pass(input, window, &queue, &progress, consumer);
+    let result = named(input, window, &queue).and_then(|names| {
+        let known = Known {
+            names: &names,
+            queue: &queue,
+            quiet: output.quiet,
+        };
+        pass(input, window, &known, &progress, consumer)
+    });
     progress.clear();
     let (trace, tracker) = result?;
     let meta = trace.meta().clone();
     let devs: Vec<DevId> = tracker.devices.iter().map(|d| d.dev).collect();
     let names = all_names(&meta, &queue, &devs);
     let capacity = capacities(input, &queue, &devs, &names)?;
+    let mut told = queue.clone();
+    for q in &mut told {
+        q.dev = queue_dev(q, &queue, &meta.names, &devs);
+    }
     Ok(Finished {
+        queue: told,
         tracker,
         reports: trace.reports(),
         meta,
@@ -79,13 +94,13 @@ pub fn run<C: Consumer>(
 fn pass<C: Consumer>(
     input: &InputOpts,
     window: &Window,
-    queue: &[QueueDevice],
+    known: &Known<'_>,
     progress: &Progress,
     consumer: &mut C,
 ) -> Result<(Trace, TrackerReport)> {
     let mut trace = Trace::open(
         &input.traces,
-        &open::read_options(input, progress.callback())?,
+        &open::read_options(input, known.quiet, progress.callback())?,
     )?;
     let mut tracker = Tracker::new(trace.meta().fields);
     let mut batch: Vec<BlockEvent> = Vec::new();
@@ -95,12 +110,12 @@ fn pass<C: Consumer>(
         let gate = match &mut gate {
             Some(g) => g,
             // Names of --dev are looked up once the trace's head was read: some sources tell names there.
-            empty => empty.insert(Gate::new(window, &trace, queue, &batch)?),
+            empty => empty.insert(Gate::new(window, &trace, known, &batch)?),
         };
         consumer.names(&trace.meta().comms);
         for ev in &batch {
             if gate.open(ev) {
-                seen.kept += 1;
+                seen.kept += u64::from(gate.devs.is_empty() || ev.dev != DevId::NONE);
                 tracker.observe(ev, consumer);
             } else {
                 seen.left_out(ev);
@@ -116,6 +131,37 @@ fn pass<C: Consumer>(
     Ok((trace, report))
 }
 
+/// What is known of devices before the trace is read.
+struct Known<'a> {
+    /// From the end of the trace, where `--dev` needed it.
+    names: &'a BTreeMap<DevId, String>,
+    queue: &'a [QueueDevice],
+    quiet: bool,
+}
+
+/// Device names that a trace tells only at its end (blkparse's summary), for `--dev NAME`: read once for them, where
+/// the inputs are files that can be read twice.
+fn named(
+    input: &InputOpts,
+    window: &Window,
+    queue: &[QueueDevice],
+) -> Result<BTreeMap<DevId, String>> {
+    let unknown = |d: &DevSpec| match d {
+        DevSpec::Number(_) => false,
+        DevSpec::Name(n) => !queue.iter().any(|q| q.name == *n && q.dev.is_some()),
+    };
+    let regular = |p: &PathBuf| std::fs::metadata(p).is_ok_and(|m| m.is_file());
+    if !window.devs.iter().any(unknown) || !input.traces.iter().all(regular) {
+        return Ok(BTreeMap::new());
+    }
+    let mut trace = Trace::open(&input.traces, &open::read_options(input, true, None)?)?;
+    let mut batch = Vec::new();
+    while trace.next_batch(&mut batch)? {
+        batch.clear();
+    }
+    Ok(trace.meta().names.clone())
+}
+
 /// The devices and times that pass.
 struct Gate {
     devs: Vec<DevId>,
@@ -124,13 +170,14 @@ struct Gate {
 }
 
 impl Gate {
-    fn new(w: &Window, trace: &Trace, queue: &[QueueDevice], head: &[BlockEvent]) -> Result<Gate> {
-        let known = &trace.meta().names;
+    fn new(w: &Window, trace: &Trace, known: &Known<'_>, head: &[BlockEvent]) -> Result<Gate> {
+        let mut names = known.names.clone();
+        names.extend(trace.meta().names.clone());
         let mut devs = Vec::new();
         for spec in &w.devs {
             match spec {
                 DevSpec::Number(d) => devs.push(*d),
-                DevSpec::Name(n) => devs.push(resolve(n, known, queue, head)?),
+                DevSpec::Name(n) => devs.push(resolve(n, &names, known.queue, head)?),
             }
         }
         Ok(Gate {
@@ -143,7 +190,9 @@ impl Gate {
     #[inline]
     fn open(&self, ev: &BlockEvent) -> bool {
         let t = ev.time.0;
-        (self.devs.is_empty() || self.devs.contains(&ev.dev))
+        // Plug events of tracepoints name no device: they may belong to the wanted ones.
+        let plug = ev.dev == DevId::NONE && ev.action.is_plug();
+        (self.devs.is_empty() || plug || self.devs.contains(&ev.dev))
             && t >= self.from
             && (t < self.to || self.to == i64::MAX)
     }
@@ -191,7 +240,7 @@ impl Seen {
         self.left += 1;
         let t = ev.time.0;
         self.span = Some(self.span.map_or((t, t), |(a, b)| (a.min(t), b.max(t))));
-        if ev.dev != self.last_dev {
+        if ev.dev != self.last_dev && ev.dev != DevId::NONE {
             self.last_dev = ev.dev;
             self.devs.insert(ev.dev);
         }
@@ -282,7 +331,7 @@ fn capacities(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Action;
+    use crate::event::{Action, QueueInfo};
 
     #[test]
     fn an_unknown_name_is_refused_with_the_numbers_met() {
@@ -294,6 +343,7 @@ mod tests {
             name: "sda".into(),
             dev: Some(DevId::new(8, 0)),
             capacity: None,
+            info: QueueInfo::default(),
         };
         assert_eq!(
             resolve("sda", &BTreeMap::new(), &[q], &head).ok(),
@@ -307,6 +357,7 @@ mod tests {
             name: "nvme0n1".into(),
             dev: None,
             capacity: Some(7),
+            info: QueueInfo::default(),
         };
         let devs = [DevId::new(259, 0)];
         let input = InputOpts::default();
@@ -330,5 +381,7 @@ mod tests {
             .collect();
         assert_eq!(got, [false, true, true, false]);
         assert!(!g.open(&ev(15, DevId::new(8, 1))));
+        assert!(!g.open(&ev(15, DevId::NONE)));
+        assert!(g.open(&BlockEvent::new(Nanos(15), DevId::NONE, Action::Plug)));
     }
 }

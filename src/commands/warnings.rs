@@ -53,12 +53,16 @@ pub fn lines(r: &ImportReport) -> Vec<String> {
         }
     }
     if let Some(n) = r.lost_events.filter(|n| *n > 0) {
-        out.push(format!(
-            "warning: {}: the recorder lost {} events; {}",
-            r.path,
-            human_count(n),
-            Defect::Lost.remedy()
-        ));
+        let n = human_count(n);
+        out.push(if r.lost_by_sequence {
+            format!(
+                "warning: {}: {n} events are missing by their sequence numbers (lost, or filtered out of the file)",
+                r.path
+            )
+        } else {
+            let remedy = Defect::Lost.remedy();
+            format!("warning: {}: the recorder lost {n} events; {remedy}", r.path)
+        });
     }
     if r.late_events > 0 {
         out.push(format!(

@@ -2,7 +2,7 @@
 
 /// Queue attributes, `None` where the snapshot does not tell. Names and units as in
 /// Documentation/ABI/stable/sysfs-block, but for `capacity`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 pub struct QueueInfo {
     /// Device number, from `/sys/block/DEV/dev` where it is in the snapshot.
     pub dev: Option<super::DevId>,

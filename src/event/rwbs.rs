@@ -24,6 +24,18 @@ pub enum Op {
 }
 
 impl Op {
+    /// Every operation, in the order of their numbers.
+    pub const ALL: [Op; 8] = [
+        Op::Read,
+        Op::Write,
+        Op::Discard,
+        Op::SecureErase,
+        Op::Flush,
+        Op::WriteZeroes,
+        Op::Zone,
+        Op::None,
+    ];
+
     /// The word used in `--op` and `--by op`.
     pub fn name(self) -> &'static str {
         match self {
@@ -40,18 +52,7 @@ impl Op {
 
     /// The inverse of [`Op::name`].
     pub fn from_name(s: &str) -> Option<Op> {
-        [
-            Op::Read,
-            Op::Write,
-            Op::Discard,
-            Op::SecureErase,
-            Op::Flush,
-            Op::WriteZeroes,
-            Op::Zone,
-            Op::None,
-        ]
-        .into_iter()
-        .find(|o| o.name() == s)
+        Op::ALL.into_iter().find(|o| o.name() == s)
     }
 }
 

@@ -71,6 +71,9 @@ pub struct Fields {
     pub unplug_reason: bool,
     /// Completions taken in interrupt context may be missing without any mark (bpftrace, facts of the recorder).
     pub completions_may_vanish: bool,
+    /// The recorder takes every action unless told otherwise, so that an action never seen did not happen (blktrace,
+    /// blkan's own bpftrace script). False for scripts and tools that record a chosen few.
+    pub all_actions: bool,
     /// Smallest step of the printed time, in ns (1 for blkparse, 1000 for ftrace).
     pub time_step_ns: u64,
 }
@@ -86,6 +89,7 @@ impl Fields {
         rq_merge_named: false,
         unplug_reason: true,
         completions_may_vanish: false,
+        all_actions: true,
         time_step_ns: 1,
     };
 }

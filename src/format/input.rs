@@ -5,7 +5,8 @@
 use crate::error::{Error, Kind, Result};
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -119,6 +120,37 @@ pub(super) fn open(path: &Path) -> Result<Opened> {
         tap,
         regular: meta.is_file(),
     })
+}
+
+/// Refuses the same file given twice: its events would all be counted twice.
+///
+/// # Errors
+/// A usage error that names both.
+pub(super) fn distinct(paths: &[PathBuf]) -> Result<()> {
+    let mut met: Vec<((u64, u64), &Path)> = Vec::with_capacity(paths.len());
+    for path in paths.iter().filter(|p| *p != Path::new("-")) {
+        // What cannot be opened is told when it is.
+        let Ok(meta) = std::fs::metadata(path) else {
+            continue;
+        };
+        let id = (meta.dev(), meta.ino());
+        if let Some((_, first)) = met.iter().find(|(have, _)| *have == id) {
+            let text = if *first == path {
+                format!("{} is given twice", path.display())
+            } else {
+                format!(
+                    "{} and {} are the same file",
+                    first.display(),
+                    path.display()
+                )
+            };
+            return Err(
+                Error::usage(text).hint("several inputs are read as one trace; name each once")
+            );
+        }
+        met.push((id, path));
+    }
+    Ok(())
 }
 
 fn open_stdin(path: &Path) -> Result<Opened> {

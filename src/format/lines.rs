@@ -4,6 +4,7 @@
 //! Knows nothing of threads. Chunk borders depend on the bytes alone, so threads change no result.
 
 use super::compress::{Fault, Input};
+use super::sequence::SequenceNotes;
 use super::{Defect, ImportReport, Line, LineCtx, LineFormat};
 use crate::event::{Action, BlockEvent, CommTable, DevId, Op};
 use memchr::{memchr, memchr_iter, memrchr};
@@ -207,6 +208,7 @@ pub(super) struct Parsed {
     pub(super) comms: CommTable,
     pub(super) report: ImportReport,
     pub(super) tally: Tally,
+    pub(super) sequences: SequenceNotes,
     /// The text's buffer, for the next chunk.
     pub(super) buffer: Vec<u8>,
 }
@@ -241,11 +243,13 @@ pub(super) fn parse_chunk(
     tally.note(&work.events);
     work.report.events = work.events.len() as u64;
     work.report.trailer = work.ctx.trailer;
+    work.report.steps = work.ctx.steps;
     Parsed {
         events: work.events,
         comms: work.ctx.comms,
         report: work.report,
         tally,
+        sequences: work.ctx.sequences,
         buffer: chunk.buffer,
     }
 }

@@ -16,12 +16,14 @@ mod order;
 mod pipeline;
 mod queue;
 mod report;
+mod sequence;
 pub mod template;
 
 pub use detect::by_name;
 pub use open::{ReadOptions, Trace, unpack};
 pub use queue::{Snapshot, parse_queue};
 pub use report::{Defect, DefectCount, ImportReport, SkipRule};
+pub use sequence::Sequences;
 
 use crate::event::{BlockEvent, CommId, CommTable, DevId, Fields};
 use std::collections::BTreeMap;
@@ -97,6 +99,10 @@ pub struct LineCtx {
     pub raw_rwbs: bool,
     /// This is the last line of the input and it has no line end: its last field may be cut in the middle.
     pub unterminated: bool,
+    /// Sequence numbers of this chunk.
+    sequences: sequence::SequenceNotes,
+    /// Steps of the printed times of this chunk.
+    steps: Steps,
     /// The names met last, by their bytes: spares the table's hashing.
     recent: RecentNames,
 }
@@ -115,7 +121,50 @@ impl Default for RecentNames {
     }
 }
 
+/// How finely times are printed, in ns, where only the lines tell.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Steps {
+    /// The finest step of a printer that may leave digits out.
+    finest: Option<u64>,
+    /// The coarsest step of a printer whose step grows.
+    coarsest: Option<u64>,
+}
+
+impl Steps {
+    fn add(&mut self, other: Steps) {
+        let both = |a: Option<u64>, b: Option<u64>, f: fn(u64, u64) -> u64| match (a, b) {
+            (Some(a), Some(b)) => Some(f(a, b)),
+            (a, b) => a.or(b),
+        };
+        self.finest = both(self.finest, other.finest, u64::min);
+        self.coarsest = both(self.coarsest, other.coarsest, u64::max);
+    }
+
+    /// The step, if the lines told one.
+    fn step(self) -> Option<u64> {
+        self.coarsest.or(self.finest)
+    }
+}
+
 impl LineCtx {
+    /// A line's sequence number; 0: none.
+    #[inline]
+    pub fn sequence(&mut self, dev: DevId, cpu: u16, seq: u64) {
+        self.sequences.note(dev, cpu, seq);
+    }
+
+    /// The step of a printed time by a printer that may leave digits out: the finest one counts.
+    #[inline]
+    pub fn finest_step(&mut self, ns: u64) {
+        self.steps.finest = Some(self.steps.finest.map_or(ns, |have| have.min(ns)));
+    }
+
+    /// The step of a printed time by a printer that prints fewer digits the greater the time: the coarsest one counts.
+    #[inline]
+    pub fn coarsest_step(&mut self, ns: u64) {
+        self.steps.coarsest = Some(self.steps.coarsest.map_or(ns, |have| have.max(ns)));
+    }
+
     /// The chunk's id of a task name.
     #[inline]
     pub fn comm(&mut self, name: &[u8]) -> CommId {
@@ -147,6 +196,10 @@ pub trait LineFormat: Send + Sync {
     /// Whether the recorder writes a line when it loses events, so that no such line means that none were lost.
     fn tells_losses(&self) -> bool {
         false
+    }
+    /// How far a line that is no event fits what the user described, in words; for user-described formats.
+    fn explain(&self, _line: &[u8]) -> Option<String> {
+        None
     }
     /// Called once, at the end of an input: what the recorder's own summary says (`report.trailer`) may go into the
     /// report, and names of devices into `names`.

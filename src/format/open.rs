@@ -68,6 +68,7 @@ impl Trace {
         if paths.iter().filter(|p| *p == Path::new("-")).count() > 1 {
             return Err(Error::usage("stdin (-) can be read only once"));
         }
+        input::distinct(paths)?;
         let all = Arc::new(AtomicU64::new(0));
         // Several inputs share the threads: each has one helper as long as there are enough.
         let threads = match thread_count(o.threads) / paths.len() {
@@ -84,6 +85,7 @@ impl Trace {
             });
             streams.push(Stream::open(path, o, threads, window, progress)?);
         }
+        one_clock(&streams)?;
         let fields = streams
             .iter()
             .map(|s| s.fields)
@@ -172,6 +174,9 @@ impl Trace {
                     " (first at line {line}: '{}')",
                     cut.escape_debug()
                 ));
+                if let Some(how) = s.format.get().explain(found.as_bytes()) {
+                    text.push_str(&format!("; {how}"));
+                }
                 at = At::Line(*line);
             }
         }
@@ -185,15 +190,45 @@ impl Trace {
             } else {
                 At::Whole
             })
-            .hint(hint_for_none(&s.report))
+            .hint(hint_for_none(s))
     }
 }
 
-fn hint_for_none(report: &ImportReport) -> String {
-    if report.skipped.contains_key(&SkipRule::Message) {
+fn hint_for_none(stream: &Stream) -> String {
+    if let AnyFormat::Custom(_) = stream.format {
+        return "compare the first line of the log with the description, part by part; see docs/formats/template.md"
+            .into();
+    }
+    if stream.report.skipped.contains_key(&SkipRule::Message) {
         return "only messages were recorded: was the device idle, or an action mask given to blktrace?".into();
     }
     format!("is the format right? --format takes: {}", detect::known())
+}
+
+/// Several inputs are merged by time, which needs one clock: recorders differ in where it starts.
+fn one_clock(streams: &[Stream]) -> Result<()> {
+    let [first, rest @ ..] = streams else {
+        return Ok(());
+    };
+    let Some(other) = rest.iter().find(|s| s.report.format != first.report.format) else {
+        return Ok(());
+    };
+    let clock = |s: &Stream| match s.report.format.as_str() {
+        "bpftrace" => "nanoseconds since boot",
+        "blkparse" | "blktrace" => "from the first event on",
+        "bcc-trace" => "from the start of the tool on",
+        _ => "by a clock of its own",
+    };
+    Err(Error::usage(format!(
+        "{} is a {} ({}), {} is a {} ({}): times of different clocks cannot be merged",
+        first.path.display(),
+        first.report.title,
+        clock(first),
+        other.path.display(),
+        other.report.title,
+        clock(other)
+    ))
+    .hint("several inputs are read as one trace; run blkan once for each recorder"))
 }
 
 /// Unpacks an input and hands its bytes to `sink`, piece by piece; the number of compressed bytes. What reading costs
@@ -237,6 +272,7 @@ fn in_common(a: Fields, b: Fields) -> Fields {
         rq_merge_named: a.rq_merge_named && b.rq_merge_named,
         unplug_reason: a.unplug_reason && b.unplug_reason,
         completions_may_vanish: a.completions_may_vanish || b.completions_may_vanish,
+        all_actions: a.all_actions && b.all_actions,
         time_step_ns: a.time_step_ns.max(b.time_step_ns),
     }
 }
@@ -343,6 +379,13 @@ impl Stream {
         );
         self.report.absorb(&mut parsed.report, self.report.lines);
         self.tally.add(&parsed.tally);
+        self.report
+            .sequences
+            .add(std::mem::take(&mut parsed.sequences));
+        if let Some(step) = self.report.steps.step() {
+            self.fields.time_step_ns = step;
+            meta.fields.time_step_ns = meta.fields.time_step_ns.max(step);
+        }
         match &mut self.sorter {
             Some(sorter) => {
                 sorter.push(&parsed.events, out);

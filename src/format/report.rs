@@ -1,5 +1,6 @@
 //! What happened to the lines of an input: the law *lines = event lines + skipped + defects*.
 
+use super::{Sequences, Steps};
 use std::collections::BTreeMap;
 
 /// Why a line without an event is no damage.
@@ -127,6 +128,12 @@ pub struct ImportReport {
     pub late_events: u64,
     /// blkparse's summary, verbatim.
     pub trailer: Vec<String>,
+    /// [`ImportReport::lost_events`] is what is missing by the sequence numbers: lost, or filtered out of the file.
+    pub lost_by_sequence: bool,
+    /// Sequence numbers met.
+    pub sequences: Sequences,
+    /// How finely times were printed.
+    pub steps: Steps,
 }
 
 impl ImportReport {
@@ -183,6 +190,7 @@ impl ImportReport {
         if let Some(lost) = part.lost_events {
             *self.lost_events.get_or_insert(0) += lost;
         }
+        self.steps.add(part.steps);
         let room = Self::TRAILER.saturating_sub(self.trailer.len());
         self.trailer.extend(part.trailer.drain(..).take(room));
     }

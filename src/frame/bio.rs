@@ -1,6 +1,6 @@
 //! The columns of bios.
 
-use super::cell::{cpu, dev, line, pid, rwbs, sector, stamp, word};
+use super::cell::{cpu, dev, line, pid, rwbs, sector, span, stamp, word};
 use super::column::{Column, Record};
 use crate::lifecycle::{Bio, BioFate, MergeKind};
 use std::borrow::Cow;
@@ -25,6 +25,7 @@ pub fn error(b: &Bio) -> Option<i32> {
 }
 
 impl Record for Bio {
+    const TABLE: &'static str = "bios";
     const COLUMNS: &'static [Column<Bio>] = &[
         Column::u64("id", |b| Some(b.id)),
         Column::text("dev", |b, _| dev(b.dev).map(Cow::Owned)),
@@ -49,9 +50,9 @@ impl Record for Bio {
         Column::i64("i_ns", |b| stamp(b.i)),
         Column::i64("d_ns", |b| stamp(b.d)),
         Column::i64("c_ns", |b| stamp(b.c)),
-        Column::i64("q2g_ns", |b| b.q.to(b.g)),
-        Column::i64("q2m_ns", |b| b.q.to(b.m)),
-        Column::i64("d2c_ns", |b| b.d.to(b.c)),
-        Column::i64("q2c_ns", |b| b.q.to(b.c)),
+        Column::i64("q2g_ns", |b| span(b.q.to(b.g))),
+        Column::i64("q2m_ns", |b| span(b.q.to(b.m))),
+        Column::i64("d2c_ns", |b| span(b.d.to(b.c))),
+        Column::i64("q2c_ns", |b| span(b.q.to(b.c))),
     ];
 }

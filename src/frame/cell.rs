@@ -39,6 +39,11 @@ pub(super) fn stamp(s: Stamp) -> Option<i64> {
     s.get().map(|t| t.0)
 }
 
+/// A span in ns; a negative one (clocks of CPUs disagree) is absent, and its stamps tell.
+pub(super) fn span(v: Option<i64>) -> Option<i64> {
+    v.filter(|n| *n >= 0)
+}
+
 /// A word that is always there.
 pub(super) fn word(s: &'static str) -> Option<Cow<'static, str>> {
     Some(Cow::Borrowed(s))

@@ -46,6 +46,8 @@ pub struct Column<T> {
 
 /// Something that is a row of a table.
 pub trait Record: Copy + 'static {
+    /// The table's name, which is its command's: `events`, `requests`, `bios`.
+    const TABLE: &'static str;
     /// The columns in their order.
     const COLUMNS: &'static [Column<Self>];
 }

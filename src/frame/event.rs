@@ -37,6 +37,7 @@ fn plugged(e: &BlockEvent) -> Option<u64> {
 }
 
 impl Record for BlockEvent {
+    const TABLE: &'static str = "events";
     const COLUMNS: &'static [Column<BlockEvent>] = &[
         Column::u32("line", |e| line(e.line)),
         Column::i64("time_ns", |e| Some(e.time.0)),

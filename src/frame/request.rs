@@ -1,6 +1,6 @@
 //! The columns of requests.
 
-use super::cell::{cpu, dev, line, pid, rwbs, sector, stamp, word};
+use super::cell::{cpu, dev, line, pid, rwbs, sector, span, stamp, word};
 use super::column::{Column, Record};
 use crate::lifecycle::{Outcome, Request, Span};
 use std::borrow::Cow;
@@ -13,6 +13,7 @@ fn error(r: &Request) -> Option<i32> {
 }
 
 impl Record for Request {
+    const TABLE: &'static str = "requests";
     const COLUMNS: &'static [Column<Request>] = &[
         Column::u64("id", |r| Some(r.id)),
         Column::text("dev", |r, _| dev(r.dev).map(Cow::Owned)),
@@ -43,14 +44,14 @@ impl Record for Request {
         Column::i64("d_ns", |r| stamp(r.d)),
         Column::i64("c_data_ns", |r| stamp(r.c_data)),
         Column::i64("c_ns", |r| stamp(r.c)),
-        Column::i64("q2g_ns", |r| r.span(Span::Q2G)),
-        Column::i64("g2i_ns", |r| r.span(Span::G2I)),
-        Column::i64("i2d_ns", |r| r.span(Span::I2D)),
-        Column::i64("g2d_ns", |r| r.span(Span::G2D)),
-        Column::i64("d2d_ns", |r| r.span(Span::D2D)),
-        Column::i64("d2c_ns", |r| r.span(Span::D2C)),
-        Column::i64("fd2c_ns", |r| r.span(Span::FD2C)),
-        Column::i64("g2c_ns", |r| r.span(Span::G2C)),
-        Column::i64("q2c_ns", |r| r.span(Span::Q2C)),
+        Column::i64("q2g_ns", |r| span(r.span(Span::Q2G))),
+        Column::i64("g2i_ns", |r| span(r.span(Span::G2I))),
+        Column::i64("i2d_ns", |r| span(r.span(Span::I2D))),
+        Column::i64("g2d_ns", |r| span(r.span(Span::G2D))),
+        Column::i64("d2d_ns", |r| span(r.span(Span::D2D))),
+        Column::i64("d2c_ns", |r| span(r.span(Span::D2C))),
+        Column::i64("fd2c_ns", |r| span(r.span(Span::FD2C))),
+        Column::i64("g2c_ns", |r| span(r.span(Span::G2C))),
+        Column::i64("q2c_ns", |r| span(r.span(Span::Q2C))),
     ];
 }

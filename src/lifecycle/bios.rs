@@ -11,11 +11,17 @@ use crate::units::Nanos;
 /// Remap events remembered until their Q. The Q follows in the same task at once; what stays longer has none.
 const PENDING_REMAPS: usize = 256;
 
+/// Bios waiting at one sector. More have lost what became of them; the oldest is given up.
+const SAME_SECTOR: usize = 256;
+
+/// Trimmed bios whose children's remap events are still joined to them.
+const TRIMMED: usize = 1024;
+
 /// How far back a dm trim looks for its bio: it follows the Q in the same task.
 const TRIM_LOOK_BACK: usize = 64;
 
 /// A bio as its first event shows it.
-fn piece_of(ev: &BlockEvent, dev: DevId, id: u64, generation: u32) -> Piece {
+fn piece_of(ev: &BlockEvent, dev: DevId, id: u64, number: u64) -> Piece {
     Piece {
         bio: Bio {
             id,
@@ -48,10 +54,11 @@ fn piece_of(ev: &BlockEvent, dev: DevId, id: u64, generation: u32) -> Piece {
         left: 1,
         next: NIL,
         done: Stamp::NONE,
+        done_issue: Stamp::NONE,
         error: 0,
         place: Place::Waiting,
         trimmed: false,
-        generation,
+        number,
     }
 }
 
@@ -60,10 +67,10 @@ impl Device {
     pub fn new_piece<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) -> Idx {
         let id = cx.ids.bio;
         cx.ids.bio += 1;
-        let generation = cx.ids.next_generation();
-        let i = self.pieces.insert(piece_of(ev, self.dev, id, generation));
+        let number = cx.ids.next_number();
+        let i = self.pieces.insert(piece_of(ev, self.dev, id, number));
         self.pieces[i].root = i;
-        self.order.push_back(Item::Piece(i, generation));
+        self.order.push_back(Item::Piece(i, number));
         i
     }
 
@@ -78,43 +85,46 @@ impl Device {
         if !self.remaps.is_empty() {
             self.join_remap(i, ev);
         }
-        self.wait(i);
+        self.wait(i, cx);
     }
 
     /// On a recorder that loses completions, and a device of bios: a task that submits again has seen its flush end.
     fn give_up_flush_of<S: Sink>(&mut self, pid: u32, cx: &mut Cx<'_, S>) {
-        let mut k = 0;
-        while let Some(i) = self.waiting_empty.get(k).copied() {
-            if self.pieces[i].bio.pid == pid {
-                self.lose_piece(i, cx);
-            } else {
-                k += 1;
-            }
+        let own = |i: &Idx| self.pieces[*i].bio.pid == pid;
+        let gone: Vec<Idx> = self.waiting_empty.newest().filter(own).collect();
+        for i in gone {
+            self.lose_piece(i, cx);
         }
     }
 
     /// Puts a piece where G, M, C will look for it.
-    fn wait(&mut self, i: Idx) {
+    fn wait<S: Sink>(&mut self, i: Idx, cx: &mut Cx<'_, S>) {
         let p = &self.pieces[i];
+        let (sector, number) = (p.sector, p.number);
         if p.bytes == 0 {
-            self.waiting_empty.push_back(i);
+            self.waiting_empty.push(number, i);
             return;
         }
         if is_discard(p.bio.rwbs) {
-            self.waiting_discards.push_back(i);
+            self.waiting_discards.push(number, i);
         }
-        self.waiting.add(p.sector, i);
+        if self.waiting.add(sector, i) >= SAME_SECTOR {
+            let oldest = self.waiting.at(sector).next();
+            if let Some(oldest) = oldest {
+                self.lose_piece(oldest, cx);
+            }
+        }
     }
 
     /// Takes a piece out of the waiting ones.
     pub fn unwait(&mut self, i: Idx) {
         let p = &self.pieces[i];
         if p.bytes == 0 {
-            self.waiting_empty.retain(|x| *x != i);
+            self.waiting_empty.remove(p.number);
             return;
         }
-        if !self.waiting_discards.is_empty() {
-            self.waiting_discards.retain(|x| *x != i);
+        if is_discard(p.bio.rwbs) {
+            self.waiting_discards.remove(p.number);
         }
         if p.trimmed {
             self.trimmed.retain(|x| *x != i);
@@ -131,7 +141,10 @@ impl Device {
         let mut best: Option<(u8, Idx)> = None;
         for i in self.waiting.at(ev.sector) {
             let p = &self.pieces[i];
-            let rank = u8::from(p.bytes == ev.bytes) * 2 + u8::from(p.bio.pid == ev.pid);
+            let op = p.bio.rwbs.op() == ev.rwbs.op();
+            let rank = u8::from(p.bytes == ev.bytes) * 4
+                + u8::from(op) * 2
+                + u8::from(p.bio.pid == ev.pid);
             if best.is_none_or(|(r, _)| rank > r) {
                 best = Some((rank, i));
             }
@@ -142,7 +155,7 @@ impl Device {
     /// The waiting zero-length bio that `ev` shows: the task's own, with the same sector where sectors are told.
     fn find_waiting_empty(&self, ev: &BlockEvent) -> Option<Idx> {
         let mut best: Option<(u8, Idx)> = None;
-        for i in self.waiting_empty.iter().copied().take(4096) {
+        for i in self.waiting_empty.oldest() {
             let b = &self.pieces[i].bio;
             if b.rwbs.preflush() != ev.rwbs.preflush() {
                 continue;
@@ -191,11 +204,11 @@ impl Device {
             return;
         };
         self.n.x += 1;
-        let generation = cx.ids.next_generation();
+        let number = cx.ids.next_number();
         let p = &mut self.pieces[i];
         let (rest_sector, rest_bytes, root) = (ev.aux, p.bytes - front, p.root);
         p.bytes = front;
-        let (id, mut rest) = (p.bio.id, piece_of(ev, self.dev, p.bio.id, generation));
+        let (id, mut rest) = (p.bio.id, piece_of(ev, self.dev, p.bio.id, number));
         debug_assert_eq!(id, rest.bio.id);
         rest.bio.rwbs = p.bio.rwbs;
         rest.bio.pid = p.bio.pid;
@@ -203,8 +216,8 @@ impl Device {
         rest.bytes = rest_bytes;
         rest.root = root;
         let r = self.pieces.insert(rest);
-        self.order.push_back(Item::Piece(r, generation));
-        self.wait(r);
+        self.order.push_back(Item::Piece(r, number));
+        self.wait(r, cx);
         let whole = &mut self.pieces[root];
         whole.left += 1;
         whole.bio.pieces += 1;
@@ -224,9 +237,7 @@ impl Device {
             .rev()
             .take(TRIM_LOOK_BACK)
             .find_map(|item| match item {
-                Item::Piece(i, g)
-                    if self.pieces[*i].generation == *g && holds(&self.pieces[*i]) =>
-                {
+                Item::Piece(i, g) if self.pieces[*i].number == *g && holds(&self.pieces[*i]) => {
                     Some(*i)
                 }
                 _ => None,
@@ -244,6 +255,9 @@ impl Device {
         self.waiting.remove(old, i);
         self.waiting.add(ev.sector, i);
         if first {
+            if self.trimmed.len() == TRIMMED {
+                self.trimmed.remove(0);
+            }
             self.trimmed.push(i);
         }
     }
@@ -283,19 +297,17 @@ impl Device {
         let id = |i: Idx| self.pieces[self.pieces[i].root].bio.id;
         if ev.bytes == 0 {
             let own = |i: &Idx| self.pieces[*i].bio.pid == ev.pid;
-            let empty = self.waiting_empty.iter().rev().copied();
-            let carrier = self
-                .waiting
-                .at(ev.aux)
-                .find(|i| self.pieces[*i].bio.rwbs.preflush());
-            return empty
-                .clone()
-                .find(own)
-                .or(carrier)
-                .or_else(|| self.waiting_empty.front().copied())
+            let carries = |i: &Idx| self.pieces[*i].bio.rwbs.preflush();
+            let found = self.waiting_empty.newest().find(own);
+            return found
+                .or_else(|| self.waiting.at(ev.aux).find(carries))
+                .or_else(|| self.waiting_empty.first())
                 .map(id);
         }
-        let exact = self.waiting.at(ev.aux).next();
+        let exact = self.waiting.at(ev.aux).max_by_key(|i| {
+            let p = &self.pieces[*i];
+            (p.bytes == ev.bytes, p.bio.pid == ev.pid, p.number)
+        });
         let inside = || {
             self.trimmed.iter().rev().copied().find(|i| {
                 let b = &self.pieces[self.pieces[*i].root].bio;
@@ -341,23 +353,37 @@ impl Device {
         self.end_piece(i, ev.time, ev.error, cx);
     }
 
-    /// Ends one piece; the bio ends with its last one.
+    /// Ends one piece with its completion; the bio ends with its last one.
     pub fn end_piece<S: Sink>(&mut self, i: Idx, time: Nanos, error: i16, cx: &mut Cx<'_, S>) {
-        self.pieces[i].place = Place::Ended;
         let root = self.pieces[i].root;
         let w = &mut self.pieces[root];
-        w.bio.c = Stamp::at(time);
+        w.bio.c = w.bio.c.max(Stamp::at(time));
         if error != 0 {
             w.error = error;
         }
+        let fate = match (w.bio.fate, w.error) {
+            (BioFate::EndedAlone(_), e) => BioFate::EndedAlone(e),
+            (BioFate::Lost, _) => BioFate::Lost,
+            (_, 0) => BioFate::Completed,
+            (_, e) => BioFate::Failed(e),
+        };
+        self.close_piece(i, fate, cx);
+    }
+
+    /// Closes a piece; with the last one the bio is told with this fate.
+    pub fn close_piece<S: Sink>(&mut self, i: Idx, fate: BioFate, cx: &mut Cx<'_, S>) {
+        self.pieces[i].place = Place::Ended;
+        let root = self.pieces[i].root;
+        let w = &mut self.pieces[root];
         w.left -= 1;
+        if w.left > 0 && matches!(fate, BioFate::Lost | BioFate::EndedAlone(_)) {
+            w.bio.fate = fate;
+        }
         if w.left == 0 {
-            w.bio.fate = match (w.bio.fate, w.error) {
-                (BioFate::EndedAlone(_), e) => BioFate::EndedAlone(e),
-                (BioFate::Lost, _) => BioFate::Lost,
-                (_, 0) => BioFate::Completed,
-                (_, e) => BioFate::Failed(e),
-            };
+            w.bio.fate = fate;
+            if matches!(fate, BioFate::Lost | BioFate::Open) {
+                w.bio.c = Stamp::NONE;
+            }
             cx.sink.bio(&w.bio);
             self.drop_piece(root);
         }
@@ -367,7 +393,7 @@ impl Device {
     }
 
     fn drop_piece(&mut self, i: Idx) {
-        self.pieces[i].generation = 0;
+        self.pieces[i].number = 0;
         self.pieces.remove(i);
     }
 }

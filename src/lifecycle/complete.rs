@@ -6,12 +6,14 @@ use super::slab::{Idx, NIL};
 use super::stamps::*;
 use super::types::*;
 use crate::event::{Action, BlockEvent, Op};
+use crate::units::Nanos;
 
 /// -EAGAIN: a NOWAIT submission found no tag; the same data is submitted again.
 const EAGAIN: i16 = -11;
 
-/// An issued request this many times older than anything seen to complete has lost its completion.
-const STALE: i64 = 4;
+/// How far (ns) a C may be stamped before the D of its request: clocks of two CPUs differ by microseconds, and ftrace
+/// prints microseconds.
+const EARLY: i64 = 1_000_000;
 
 impl Device {
     /// C.
@@ -31,30 +33,21 @@ impl Device {
     }
 
     fn on_bio_complete<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
-        match self.find_ended(ev) {
+        match self.find_ended(ev, cx) {
             Some(i) => self.end_alone(i, ev, cx),
             None => self.complete_unseen(ev, cx),
         }
     }
 
-    /// The waiting bio that a C ends. md clears PREFLUSH before the bio ends, so an empty one may show other letters.
-    fn find_ended(&self, ev: &BlockEvent) -> Option<Idx> {
-        if ev.bytes > 0 {
-            let exact = |i: &Idx| self.pieces[*i].bytes == ev.bytes;
-            return self.waiting.at(ev.sector).find(exact);
-        }
-        let told = |i: &Idx| self.pieces[*i].sector == ev.sector && ev.sector != 0;
-        let mut empty = self.waiting_empty.iter().copied();
-        empty.clone().find(told).or_else(|| empty.next())
-    }
-
     /// Zero length, no PREFLUSH: the end of a flush sequence, or the first C of a failed read, which has no good byte
     /// (seen with SCSI medium errors; the C with the error follows).
     fn on_empty_complete<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
-        let reading = !matches!(ev.rwbs.op(), Op::Write | Op::WriteZeroes | Op::Zone);
-        if reading || ev.error != 0 {
+        let writing = matches!(ev.rwbs.op(), Op::Write | Op::WriteZeroes | Op::Zone);
+        let flush = !self.empties.is_empty() || self.sequenced.at(ev.sector).next().is_some();
+        if !writing || (ev.error != 0 && !flush) {
             let mut at = self.by_start.at(ev.sector);
             if let Some(i) = at.find(|i| self.rqs[*i].state == State::Issued) {
+                self.n.no_good_byte += 1;
                 self.rqs[i].rq.completions += 1;
                 return;
             }
@@ -68,106 +61,82 @@ impl Device {
     }
 
     fn on_data_complete<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
-        let bio = ev.error == EAGAIN || self.n.request_events == 0;
-        if let Some(i) = bio.then(|| self.find_ended(ev)).flatten() {
-            self.end_alone(i, ev, cx);
-            return;
+        if ev.error == EAGAIN || self.n.request_events == 0 {
+            let ended = self.find_ended(ev, cx);
+            if let Some(i) = ended {
+                self.end_alone(i, ev, cx);
+                return;
+            }
         }
         if let Some(i) = self.find_issued(ev, cx) {
             self.complete_data(i, ev, cx);
             return;
         }
-        let early = self.find_to_issue(ev).filter(|i| {
+        let unissued = |i: &Idx| {
             let r = &self.rqs[*i];
-            r.remaining == ev.bytes && r.early.is_none() && r.rq.requeues == 0
-        });
-        if let Some(i) = early {
-            // Another CPU's clock is ahead: the D will follow.
-            self.rqs[i].early = Some(*ev);
+            r.state == State::Waiting
+                && r.remaining == ev.bytes
+                && r.early.is_none()
+                && r.rq.rwbs.op() == ev.rwbs.op()
+        };
+        let waiting = self.by_start.at(ev.sector).find(unissued);
+        if let Some(i) = waiting {
+            self.complete_waiting(i, ev, cx);
             return;
         }
-        match self.find_ended(ev) {
+        match self.find_ended(ev, cx) {
             Some(i) => self.end_alone(i, ev, cx),
             None => self.complete_unseen(ev, cx),
         }
     }
 
-    /// The issued request a C belongs to. Alone at its sector in nearly all cases. Among equals the oldest, but for
-    /// those whose own completion was evidently lost: much older than any request that completed so far and than
-    /// their youngest equal (then the sector was simply used again). Those are given up.
-    fn find_issued<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) -> Option<Idx> {
-        let mut n = 0;
-        let (mut oldest, mut newest, mut longer) = (NIL, NIL, NIL);
-        for i in self.by_start.at(ev.sector) {
-            let r = &self.rqs[i];
-            if r.state != State::Issued {
-                continue;
-            }
-            if r.remaining == ev.bytes {
-                n += 1;
-                if oldest == NIL {
-                    oldest = i;
-                }
-                newest = i;
-            } else if r.remaining > ev.bytes && longer == NIL {
-                longer = i;
-            }
-        }
-        match n {
-            0 if longer != NIL => Some(longer),
-            0 => self.find_in_state(ev, State::Issued),
-            1 => {
-                let alone = longer == NIL;
-                if alone {
-                    let d2c = self.rqs[newest].rq.d.to(Stamp::at(ev.time)).unwrap_or(0);
-                    self.longest_d2c = self.longest_d2c.max(d2c);
-                }
-                Some(newest)
-            }
-            _ => Some(self.choose_overlapping(ev, oldest, newest, cx)),
+    /// A C of a request that the driver was not seen to have. With an error it was ended before its issue (an offline
+    /// disk, a failed pre-flush); else another CPU's clock is ahead, and the D follows soon, or was lost, or the trace
+    /// has none.
+    fn complete_waiting<S: Sink>(&mut self, i: Idx, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        let r = &mut self.rqs[i];
+        if ev.error == 0 && r.rq.requeues == 0 {
+            r.early = Some(*ev);
+            let number = r.number;
+            self.early.push(number, i);
+        } else {
+            self.complete_unissued(i, ev, cx);
         }
     }
 
-    fn choose_overlapping<S: Sink>(
-        &mut self,
-        ev: &BlockEvent,
-        oldest: Idx,
-        newest: Idx,
-        cx: &mut Cx<'_, S>,
-    ) -> Idx {
-        let age = |d: &Self, i: Idx| d.rqs[i].rq.d.to(Stamp::at(ev.time)).unwrap_or(0);
-        let limit = STALE.saturating_mul(self.longest_d2c.max(age(self, newest)));
-        let equals: Vec<Idx> = self
-            .by_start
-            .at(ev.sector)
-            .filter(|i| {
-                let r = &self.rqs[*i];
-                r.state == State::Issued && r.remaining == ev.bytes
-            })
-            .collect();
-        let mut chosen = newest;
-        for i in equals {
-            if i == newest {
-                break;
+    /// Ends a request without an issue.
+    fn complete_unissued<S: Sink>(&mut self, i: Idx, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        self.take_out(i);
+        self.n.done += 1;
+        self.n.done_unissued += 1;
+        self.rqs[i].rq.c_data = Stamp::at(ev.time);
+        self.complete_rq(i, ev, cx);
+    }
+
+    /// Completions held for a D that did not come in time: the D was lost.
+    pub fn lapse_early<S: Sink>(&mut self, now: Option<Nanos>, cx: &mut Cx<'_, S>) {
+        while let Some(i) = self.early.first() {
+            let Some(c) = self.rqs[i].early else {
+                self.early.pop_first();
+                continue;
+            };
+            if now.is_some_and(|t| t.0.saturating_sub(c.time.0) <= EARLY) {
+                return;
             }
-            if cx.lossy || age(self, i) > limit {
-                self.lose_rq(i, cx);
-            } else {
-                chosen = i;
-                break;
+            self.early.pop_first();
+            if self.n.d > 0 {
+                self.anomaly(AnomalyKind::CompleteUnseen);
+                self.doubt(i, Pairing::Inferred);
             }
+            self.complete_unissued(i, &c, cx);
         }
-        if chosen != newest || oldest == chosen {
-            self.doubt(chosen, Pairing::Overlap);
-        }
-        chosen
     }
 
     /// A C of (a part of) an issued request's data.
     fn complete_data<S: Sink>(&mut self, i: Idx, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
         let done = ev.bytes.min(self.rqs[i].remaining);
         if ev.bytes > done {
-            self.anomaly(AnomalyKind::LengthGrew);
+            self.anomaly(AnomalyKind::LengthChanged);
             self.doubt(i, Pairing::Inferred);
         }
         self.by_start.remove(self.rqs[i].pos, i);
@@ -180,10 +149,11 @@ impl Device {
         r.remaining -= done;
         if r.remaining > 0 {
             // Partial: the rest completes or comes back at the new position.
+            self.n.partial += 1;
             r.rq.completions += 1;
-            let (pos, head) = (r.pos, r.head);
+            let pos = r.pos;
             self.by_start.add(pos, i);
-            self.mark_pieces_below(head, pos, ev);
+            self.mark_pieces_below(i, pos, ev);
             return;
         }
         self.n.done += 1;
@@ -200,45 +170,52 @@ impl Device {
         self.complete_rq(i, ev, cx);
     }
 
-    fn mark_pieces_below(&mut self, head: Idx, pos: u64, ev: &BlockEvent) {
-        let mut p = head;
+    /// Dates the end of the pieces a partial completion covered. They lie in order, so each is looked at once.
+    fn mark_pieces_below(&mut self, i: Idx, pos: u64, ev: &BlockEvent) {
+        let r = &self.rqs[i];
+        let issued = r.rq.d;
+        let mut p = if r.undone == NIL { r.head } else { r.undone };
         while p != NIL {
             let x = &mut self.pieces[p];
-            if x.sector.wrapping_add(x.bytes >> 9) <= pos {
-                x.done.first(ev.time);
+            if x.sector.wrapping_add(x.bytes >> 9) > pos {
+                break;
             }
+            x.done.first(ev.time);
+            x.done_issue = issued;
             p = x.next;
         }
+        self.rqs[i].undone = p;
     }
 
     /// The D that follows a C stamped before it.
     pub fn complete_early<S: Sink>(&mut self, i: Idx, c: &BlockEvent, cx: &mut Cx<'_, S>) {
+        self.early.remove(self.rqs[i].number);
         self.anomaly(AnomalyKind::CompleteBeforeIssue);
         self.doubt(i, Pairing::Inferred);
-        if self.rqs[i].remaining == c.bytes {
-            self.complete_data(i, c, cx);
-        }
+        self.complete_data(i, c, cx);
     }
 
     fn on_passthrough_complete<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
         // Tracepoints tell whole sectors at C, bytes at D; blkparse tells no length at C.
         let fits = |r: &Rq| ev.bytes == 0 || r.rq.bytes >> 9 == ev.bytes >> 9;
         let issued = |i: &Idx| self.rqs[*i].state == State::Issued;
-        let mut open = self.passthrough.iter().copied().filter(issued);
-        let found = open
-            .clone()
+        let open = || self.passthrough.oldest().filter(issued);
+        let found = open()
             .find(|i| fits(&self.rqs[*i]))
-            .or_else(|| open.next());
+            .or_else(|| open().next());
         let Some(i) = found else {
             self.anomaly(AnomalyKind::CompleteUnseen);
             self.n.unseen_issues += 1;
             self.n.passthrough_done += 1;
+            if !self.tells_unseen(cx) {
+                return;
+            }
             let i = self.new_rq(ev, RequestKind::Passthrough, Pairing::StartUnseen, cx);
             self.rqs[i].rq.c_data = Stamp::at(ev.time);
             self.complete_rq(i, ev, cx);
             return;
         };
-        self.passthrough.retain(|x| *x != i);
+        self.passthrough.remove(self.rqs[i].number);
         self.n.passthrough_done += 1;
         self.rqs[i].rq.c_data = Stamp::at(ev.time);
         self.set_depth(self.depth.saturating_sub(1), ev.time, cx);
@@ -260,6 +237,9 @@ impl Device {
         self.n.unseen_issues += 1;
         self.n.done += 1;
         self.n.done_issued += 1;
+        if !self.tells_unseen(cx) {
+            return;
+        }
         let i = self.new_rq(ev, RequestKind::Io, Pairing::StartUnseen, cx);
         self.rqs[i].rq.c_data = Stamp::at(ev.time);
         self.complete_rq(i, ev, cx);
@@ -284,8 +264,9 @@ impl Device {
         while p != NIL {
             let next = self.pieces[p].next;
             let (root, done) = (self.pieces[p].root, self.pieces[p].done);
+            let issue = self.pieces[p].done_issue;
             let b = &mut self.pieces[root].bio;
-            b.d = rq.d;
+            b.d = if done.is_some() { issue } else { rq.d };
             b.unclean |= unclean;
             let time = done.get().unwrap_or(ev.time);
             let sequenced = rq.preflush || rq.postflush;
@@ -305,7 +286,7 @@ impl Device {
 
     /// Frees a request's slot.
     pub fn drop_rq(&mut self, i: Idx) {
-        self.rqs[i].generation = 0;
+        self.rqs[i].number = 0;
         self.rqs.remove(i);
     }
 }

@@ -1,7 +1,7 @@
 //! Everything open on one device, and the counters its ledger is made of.
 
 use super::ledger::Counts;
-use super::slab::{Idx, NIL, SectorIndex, Slab};
+use super::slab::{Fifo, Idx, NIL, SectorIndex, Slab};
 use super::stamps::*;
 use super::summary::*;
 use super::types::*;
@@ -25,14 +25,16 @@ pub(super) struct Piece {
     pub next: Idx,
     /// Completed by a partial completion at this time.
     pub done: Stamp,
+    /// The issue that it was part of.
+    pub done_issue: Stamp,
     /// Worst error of any piece (root only).
     pub error: i16,
     /// Where it stands.
     pub place: Place,
     /// The X that cut it was of dm's kind (front trimmed, no piece made); the range above is the rest.
     pub trimmed: bool,
-    /// Distinguishes reuses of the slot.
-    pub generation: u32,
+    /// Running number over bios and requests; distinguishes reuses of the slot. 0: free.
+    pub number: u64,
 }
 
 /// Where a piece stands.
@@ -75,8 +77,12 @@ pub(super) struct Rq {
     pub early: Option<BlockEvent>,
     /// The device flush before its data has run, at this time.
     pub preflushed: Stamp,
-    /// Distinguishes reuses of the slot.
-    pub generation: u32,
+    /// The end of that step was told.
+    pub preflush_told: bool,
+    /// First piece not covered by partial completions.
+    pub undone: Idx,
+    /// Running number over bios and requests; distinguishes reuses of the slot. 0: free.
+    pub number: u64,
 }
 
 /// A remap event waiting for the Q it announces.
@@ -99,8 +105,8 @@ pub(super) struct Burst {
 /// An open item, oldest first in [`Device::order`].
 #[derive(Clone, Copy)]
 pub(super) enum Item {
-    Piece(Idx, u32),
-    Rq(Idx, u32),
+    Piece(Idx, u64),
+    Rq(Idx, u64),
 }
 
 /// What handlers share beside their device.
@@ -113,18 +119,18 @@ pub(super) struct Cx<'a, S> {
     pub plugs: bool,
 }
 
-/// Running numbers and slot generations over all devices.
+/// Running numbers over all devices.
 #[derive(Default)]
 pub(super) struct Ids {
     pub bio: u64,
     pub rq: u64,
-    pub generation: u32,
+    pub number: u64,
 }
 
 impl Ids {
-    pub fn next_generation(&mut self) -> u32 {
-        self.generation = self.generation.wrapping_add(1);
-        self.generation
+    pub fn next_number(&mut self) -> u64 {
+        self.number += 1;
+        self.number
     }
 }
 
@@ -136,9 +142,9 @@ pub(super) struct Device {
     /// Bios without a request, by the sector of their range.
     pub waiting: SectorIndex,
     /// Zero-length bios without a request, in order of Q.
-    pub waiting_empty: VecDeque<Idx>,
+    pub waiting_empty: Fifo,
     /// Discards without a request, in order of Q: they may be merged without an event.
-    pub waiting_discards: VecDeque<Idx>,
+    pub waiting_discards: Fifo,
     /// Bios trimmed by dm: their children's remap events name sectors inside them.
     pub trimmed: Vec<Idx>,
     /// Requests that carry data, by their first uncompleted sector, until their data completed.
@@ -148,19 +154,23 @@ pub(super) struct Device {
     /// Requests whose data completed and whose sequence has not ended, by first sector.
     pub sequenced: SectorIndex,
     /// Empty flush requests, in order of G.
-    pub empties: VecDeque<Idx>,
+    pub empties: Fifo,
     /// Requests that wait for a flush before their data, in order of G.
-    pub preflushes: VecDeque<Idx>,
+    pub preflushes: Fifo,
     /// Zero-length requests that are no flush (zone resets …), in order of G.
-    pub zero_ops: VecDeque<Idx>,
+    pub zero_ops: Fifo,
+    /// Requests with a completion held for their D.
+    pub early: Fifo,
     /// Device flushes open.
-    pub flushes: Vec<Idx>,
+    pub flushes: Fifo,
     /// Passthrough commands open.
-    pub passthrough: Vec<Idx>,
+    pub passthrough: Fifo,
     pub remaps: VecDeque<PendingRemap>,
     pub burst: Option<Burst>,
     /// Two device flushes were in flight at once: several hardware queues.
     pub many_flush_queues: bool,
+    /// Whether the device takes FUA writes, once a write with the flag was issued.
+    pub fua: Option<bool>,
     /// Last D or C of a device flush (kept for recorders that lose completions).
     pub flush_seen: Stamp,
     /// The last device flush was kicked after this.
@@ -171,6 +181,10 @@ pub(super) struct Device {
     pub depth: u32,
     /// Longest D2C of a request that was alone at its sector: the yardstick for lost completions.
     pub longest_d2c: i64,
+    /// The same of bios that end without a request.
+    pub longest_q2c: i64,
+    /// The same from a sequenced write's data to its end.
+    pub longest_step: i64,
     pub n: Counts,
     pub anomalies: BTreeMap<AnomalyKind, u64>,
     pub joins: BTreeMap<DevId, RemapJoin>,
@@ -183,25 +197,29 @@ impl Device {
             pieces: Slab::default(),
             rqs: Slab::default(),
             waiting: SectorIndex::default(),
-            waiting_empty: VecDeque::new(),
-            waiting_discards: VecDeque::new(),
+            waiting_empty: Fifo::default(),
+            waiting_discards: Fifo::default(),
             trimmed: Vec::new(),
             by_start: SectorIndex::default(),
             by_end: SectorIndex::default(),
             sequenced: SectorIndex::default(),
-            empties: VecDeque::new(),
-            preflushes: VecDeque::new(),
-            zero_ops: VecDeque::new(),
-            flushes: Vec::new(),
-            passthrough: Vec::new(),
+            empties: Fifo::default(),
+            preflushes: Fifo::default(),
+            zero_ops: Fifo::default(),
+            early: Fifo::default(),
+            flushes: Fifo::default(),
+            passthrough: Fifo::default(),
             remaps: VecDeque::new(),
             burst: None,
             many_flush_queues: false,
+            fua: None,
             flush_seen: Stamp::NONE,
             kick_after: Stamp::NONE,
             order: VecDeque::new(),
             depth: 0,
             longest_d2c: 0,
+            longest_q2c: 0,
+            longest_step: 0,
             n: Counts::default(),
             anomalies: BTreeMap::new(),
             joins: BTreeMap::new(),
@@ -222,7 +240,7 @@ impl Device {
     ) -> Idx {
         let id = cx.ids.rq;
         cx.ids.rq += 1;
-        let generation = cx.ids.next_generation();
+        let number = cx.ids.next_number();
         let rq = Request {
             id,
             dev: self.dev,
@@ -262,10 +280,18 @@ impl Device {
             state: State::Waiting,
             early: None,
             preflushed: Stamp::NONE,
-            generation,
+            preflush_told: false,
+            undone: NIL,
+            number,
         });
-        self.order.push_back(Item::Rq(i, generation));
+        self.order.push_back(Item::Rq(i, number));
         i
+    }
+
+    /// Whether what ended without a known start is told as a request. Not on a recorder that loses completions: there it
+    /// is the end of one that was given up before.
+    pub fn tells_unseen<S>(&self, cx: &Cx<'_, S>) -> bool {
+        !cx.lossy || self.n.g == 0
     }
 
     /// Puts a request with data where D, M and C will look for it.
@@ -275,7 +301,7 @@ impl Device {
         if start == NO_SECTOR {
             return;
         }
-        if self.by_start.add(start, i) {
+        if self.by_start.add(start, i) > 0 {
             self.anomaly(AnomalyKind::Overlap);
         }
         if mergeable {

@@ -3,7 +3,6 @@
 use super::device::{Cx, Device, Item, Place, State};
 use super::ledger::OpenCounts;
 use super::slab::{Idx, NIL};
-use super::stamps::*;
 use super::summary::*;
 use super::types::*;
 
@@ -20,9 +19,9 @@ impl Device {
         match *item {
             Item::Piece(i, g) => {
                 let p = &self.pieces[i];
-                p.generation == g && p.place == Place::Waiting
+                p.number == g && p.place == Place::Waiting
             }
-            Item::Rq(i, g) => self.rqs[i].generation == g,
+            Item::Rq(i, g) => self.rqs[i].number == g,
         }
     }
 
@@ -58,24 +57,7 @@ impl Device {
         self.unwait(i);
         self.n.lost_pieces += 1;
         self.n.completions_missing += 1;
-        self.forget_piece(i, BioFate::Lost, cx);
-    }
-
-    /// Ends a piece without a completion.
-    fn forget_piece<S: Sink>(&mut self, i: Idx, fate: BioFate, cx: &mut Cx<'_, S>) {
-        let root = self.pieces[i].root;
-        self.pieces[root].bio.fate = fate;
-        self.pieces[i].place = Place::Ended;
-        let w = &mut self.pieces[root];
-        w.left -= 1;
-        if w.left == 0 {
-            w.bio.c = Stamp::NONE;
-            cx.sink.bio(&w.bio);
-            self.free_piece(root);
-        }
-        if i != root {
-            self.free_piece(i);
-        }
+        self.close_piece(i, BioFate::Lost, cx);
     }
 
     /// Gives a request up: its completion never came.
@@ -107,7 +89,7 @@ impl Device {
             let root = self.pieces[p].root;
             self.pieces[root].bio.d = rq.d;
             self.pieces[root].bio.unclean = true;
-            self.forget_piece(p, fate, cx);
+            self.close_piece(p, fate, cx);
             p = next;
         }
         cx.sink.request(&rq);
@@ -115,30 +97,32 @@ impl Device {
     }
 
     /// Removes a request from whatever list or index holds it.
-    fn take_out(&mut self, i: Idx) {
+    pub fn take_out(&mut self, i: Idx) {
         let r = &self.rqs[i];
-        let (kind, state, start) = (r.rq.kind, r.state, r.rq.sector);
+        let (kind, state, start, number) = (r.rq.kind, r.state, r.rq.sector, r.number);
+        if self.rqs[i].early.is_some() {
+            self.early.remove(number);
+        }
         match kind {
-            RequestKind::DeviceFlush => self.flushes.retain(|x| *x != i),
-            RequestKind::Passthrough => self.passthrough.retain(|x| *x != i),
-            RequestKind::EmptyFlush => self.empties.retain(|x| *x != i),
+            RequestKind::DeviceFlush => self.flushes.remove(number),
+            RequestKind::Passthrough => self.passthrough.remove(number),
+            RequestKind::EmptyFlush => {
+                self.empties.remove(number);
+                self.preflushes.remove(number);
+            }
             RequestKind::Io if state == State::Sequenced => self.sequenced.remove(start, i),
             RequestKind::Io => {
                 self.unindex_rq(i);
-                self.preflushes.retain(|x| *x != i);
-                self.zero_ops.retain(|x| *x != i);
+                self.preflushes.remove(number);
+                self.zero_ops.remove(number);
             }
         }
-    }
-
-    fn free_piece(&mut self, i: Idx) {
-        self.pieces[i].generation = 0;
-        self.pieces.remove(i);
     }
 
     /// The end of the trace: tells everything still open, oldest first, and sums the accounts.
     pub fn finish<S: Sink>(mut self, cx: &mut Cx<'_, S>) -> DeviceSummary {
         self.end_burst(cx);
+        self.lapse_early(None, cx);
         let mut open = OpenCounts::default();
         while let Some(item) = self.order.pop_front() {
             if !self.is_current(&item) {
@@ -148,7 +132,7 @@ impl Device {
                 Item::Piece(i, _) => {
                     open.pieces += 1;
                     self.unwait(i);
-                    self.forget_piece(i, BioFate::Open, cx);
+                    self.close_piece(i, BioFate::Open, cx);
                 }
                 Item::Rq(i, _) => {
                     let (kind, state) = (self.rqs[i].rq.kind, self.rqs[i].state);
@@ -163,6 +147,7 @@ impl Device {
             dev: self.dev,
             bio_based: self.n.bio_based(),
             ledger: self.n.accounts(open),
+            completions: self.n.completions(),
             anomalies: self.anomalies.into_iter().collect(),
             completions_missing: self.n.completions_missing,
             remaps: self.joins.into_values().collect(),

@@ -17,11 +17,14 @@ impl Device {
     /// D of an FF: the one that was taken back, or a new one.
     pub fn flush_to_issue<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) -> Idx {
         let waiting = |i: &Idx| self.rqs[*i].state == State::Waiting;
-        if let Some(i) = self.flushes.iter().copied().find(waiting) {
+        if let Some(i) = self.flushes.oldest().find(waiting) {
             return i;
         }
-        if self.flushes.len() >= OPEN_FLUSHES {
-            let oldest = self.flushes[0];
+        if let Some(oldest) = self
+            .flushes
+            .first()
+            .filter(|_| self.flushes.len() >= OPEN_FLUSHES)
+        {
             self.lose_rq(oldest, cx);
         }
         if cx.lossy {
@@ -34,7 +37,8 @@ impl Device {
         if !self.flushes.is_empty() {
             self.doubt(i, Pairing::FlushOrder);
         }
-        self.flushes.push(i);
+        let number = self.rqs[i].number;
+        self.flushes.push(number, i);
         i
     }
 
@@ -42,33 +46,31 @@ impl Device {
     pub fn on_flush_complete<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
         self.end_burst(cx);
         self.flush_seen = Stamp::at(ev.time);
-        let issued = |i: &&Idx| self.rqs[**i].state == State::Issued;
+        let issued = |i: &Idx| self.rqs[*i].state == State::Issued;
         let found = if cx.lossy {
-            self.flushes.iter().rev().find(issued).copied()
+            self.flushes.newest().find(issued)
         } else {
-            self.flushes.iter().find(issued).copied()
+            self.flushes.oldest().find(issued)
         };
         let Some(i) = found else {
             self.anomaly(AnomalyKind::CompleteUnseen);
             self.n.unseen_issues += 1;
             self.n.flush_done += 1;
+            if !self.tells_unseen(cx) {
+                return;
+            }
             let i = self.new_rq(ev, RequestKind::DeviceFlush, Pairing::StartUnseen, cx);
             self.finish_flush(i, ev);
             return;
         };
         if cx.lossy {
             // Only one runs at a time a queue; those before it ended unseen.
-            let older: Vec<Idx> = self
-                .flushes
-                .iter()
-                .copied()
-                .take_while(|x| *x != i)
-                .collect();
+            let older: Vec<Idx> = self.flushes.oldest().take_while(|x| *x != i).collect();
             for o in older {
                 self.lose_rq(o, cx);
             }
         }
-        self.flushes.retain(|x| *x != i);
+        self.flushes.remove(self.rqs[i].number);
         self.n.flush_done += 1;
         self.set_depth(self.depth.saturating_sub(1), ev.time, cx);
         self.finish_flush(i, ev);
@@ -85,13 +87,14 @@ impl Device {
         r.sector = NO_SECTOR;
         let mut rq = *r;
         // Steps before data that waited when this flush was kicked. The kick is not traced; it lies before the D.
-        for p in self.preflushes.iter().copied() {
+        while let Some(p) = self.preflushes.first() {
             let w = &mut self.rqs[p];
-            let waited = !w.preflushed.is_some() && (w.rq.g <= kicked || !kicked.is_some());
-            if waited {
-                w.preflushed = rq.c;
-                rq.waiters += 1;
+            if w.rq.g > kicked && kicked.is_some() {
+                break;
             }
+            w.preflushed = rq.c;
+            rq.waiters += u32::from(w.rq.kind == RequestKind::Io || self.fua == Some(false));
+            self.preflushes.pop_first();
         }
         let issue_cpu = rq.cpu;
         self.drop_rq(i);
@@ -120,23 +123,19 @@ impl Device {
 
     /// I or D of a request that waited for a pre-flush: the step has ended.
     pub fn end_preflush<S: Sink>(&mut self, i: Idx, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
-        if self.preflushes.is_empty() {
+        let r = &mut self.rqs[i];
+        if !r.rq.preflush || r.preflush_told {
             return;
         }
-        let Some(k) = self.preflushes.iter().position(|x| *x == i) else {
-            return;
-        };
-        self.preflushes.remove(k);
+        r.preflush_told = true;
+        self.preflushes.remove(r.number);
         let r = &self.rqs[i];
-        if let Some(start) = r.rq.g.get() {
-            cx.sink.flush_step(&FlushStep {
-                dev: self.dev,
-                kind: StepKind::Pre,
-                start,
-                end: r.preflushed.get().unwrap_or(ev.time),
-                rwbs: r.rq.rwbs,
-            });
-        }
+        let end = if r.preflushed.is_some() {
+            r.preflushed
+        } else {
+            Stamp::at(ev.time)
+        };
+        self.tell_step(i, StepKind::Pre, r.rq.g, end, cx);
     }
 
     /// A zero-length C of a write: the end of a flush sequence.
@@ -144,15 +143,22 @@ impl Device {
     /// Its sector is the waiting bio's: a sequenced write that starts there; else an empty flush, whose sector
     /// blkparse hides (dm's clones have one), oldest first.
     pub fn on_sequence_end<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
-        let data = self.sequenced.at(ev.sector).next();
-        if let Some(i) = data {
+        if let Some(i) = self.find_sequenced(ev, cx) {
             self.sequenced.remove(ev.sector, i);
-            self.end_step(i, StepKind::Post, ev, cx);
+            self.n.sequence_ends += 1;
+            let waited = self.rqs[i].rq.c_data.to(Stamp::at(ev.time));
+            self.longest_step = self.longest_step.max(waited.unwrap_or(0));
+            // A failed write skips the rest of its sequence (blk-flush.c:blk_flush_complete_seq).
+            let failed = matches!(self.rqs[i].rq.outcome, Outcome::Failed(_));
+            if self.rqs[i].rq.postflush && !failed {
+                let start = self.rqs[i].rq.c_data;
+                self.end_step(i, StepKind::Post, start, ev, cx);
+            }
             self.complete_rq(i, ev, cx);
             return;
         }
         if let Some(i) = self.zero_op_in_flight(ev) {
-            self.zero_ops.retain(|x| *x != i);
+            self.zero_ops.remove(self.rqs[i].number);
             self.n.done += 1;
             self.n.done_issued += 1;
             self.set_depth(self.depth.saturating_sub(1), ev.time, cx);
@@ -160,32 +166,49 @@ impl Device {
             self.complete_rq(i, ev, cx);
             return;
         }
-        let i = match self.empty_for(ev) {
-            Some(k) => self.empties.remove(k),
-            None => None,
-        };
-        let i = i.unwrap_or_else(|| {
+        let Some(i) = self.empty_for(ev) else {
             self.anomaly(AnomalyKind::CompleteUnseen);
             self.n.unseen_rqs += 1;
-            self.new_rq(ev, RequestKind::EmptyFlush, Pairing::StartUnseen, cx)
-        });
+            self.n.flush_ends += 1;
+            if self.tells_unseen(cx) {
+                let i = self.new_rq(ev, RequestKind::EmptyFlush, Pairing::StartUnseen, cx);
+                self.complete_rq(i, ev, cx);
+            }
+            return;
+        };
+        self.empties.remove(self.rqs[i].number);
+        self.preflushes.remove(self.rqs[i].number);
         self.n.flush_ends += 1;
-        self.end_step(i, StepKind::Empty, ev, cx);
+        self.end_empty(i, ev, cx);
         self.complete_rq(i, ev, cx);
     }
 
+    /// An empty flush is one step; with FUA on a device without FUA two: dm's first clone of a PREFLUSH+FUA write
+    /// inherits both flags (dm.c:__send_empty_flush), and blk-flush.c:blk_flush_policy asks for both flushes.
+    fn end_empty<S: Sink>(&mut self, i: Idx, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        let r = &mut self.rqs[i];
+        let (start, between) = (r.rq.g, r.preflushed);
+        if self.fua == Some(false) && r.rq.rwbs.fua() && between.is_some() {
+            r.rq.postflush = true;
+            self.tell_step(i, StepKind::Pre, start, between, cx);
+            self.end_step(i, StepKind::Post, between, ev, cx);
+        } else {
+            self.end_step(i, StepKind::Empty, start, ev, cx);
+        }
+    }
+
     fn zero_op_in_flight(&self, ev: &BlockEvent) -> Option<Idx> {
-        let mut zero = self.zero_ops.iter().copied();
+        let mut zero = self.zero_ops.oldest();
         zero.find(|i| {
             let r = &self.rqs[*i];
             r.state == State::Issued && r.rq.rwbs.op() == ev.rwbs.op()
         })
     }
 
-    /// Position of the empty flush that ends. With one flush queue the oldest; with several the oldest that was
+    /// The empty flush that ends. With one flush queue the oldest; with several the oldest that was
     /// allocated on the flush queue's CPU before that queue's flush was kicked. Where the letters or the sector tell
     /// more (a flush bio keeps M and A to its end, a dm clone keeps its sector), they decide first.
-    fn empty_for(&self, ev: &BlockEvent) -> Option<usize> {
+    fn empty_for(&self, ev: &BlockEvent) -> Option<Idx> {
         let served = |r: &Request| match (&self.burst, self.many_flush_queues) {
             (Some(b), true) => r.cpu == b.issue_cpu && r.g <= b.rq.d_first && b.cpu == ev.cpu,
             _ => true,
@@ -196,35 +219,45 @@ impl Device {
         let sector =
             |r: &Request| r.sector == ev.sector || (r.sector == NO_SECTOR && ev.sector == 0);
         let find = |fits: &dyn Fn(&Request) -> bool| {
-            let mut all = self.empties.iter();
-            all.position(|i| fits(&self.rqs[*i].rq))
+            let mut all = self.empties.oldest();
+            all.find(|i| fits(&self.rqs[*i].rq))
         };
         find(&|r| served(r) && letters(r) && sector(r))
             .or_else(|| find(&|r| served(r) && letters(r)))
             .or_else(|| find(&|r| letters(r)))
-            .or_else(|| (!self.empties.is_empty()).then_some(0))
+            .or_else(|| self.empties.first())
     }
 
-    fn end_step<S: Sink>(&mut self, i: Idx, kind: StepKind, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
-        let r = &self.rqs[i].rq;
-        if kind == StepKind::Post && !r.postflush {
-            return;
-        }
+    /// A step that ended with this zero-length C, and was served by the device flush before it.
+    fn end_step<S: Sink>(
+        &mut self,
+        i: Idx,
+        kind: StepKind,
+        start: Stamp,
+        ev: &BlockEvent,
+        cx: &mut Cx<'_, S>,
+    ) {
         if let Some(b) = &mut self.burst {
             b.rq.waiters += u32::from(b.cpu == ev.cpu);
         }
-        let start = if kind == StepKind::Empty {
-            r.g
-        } else {
-            r.c_data
-        };
-        if let Some(start) = start.get() {
+        self.tell_step(i, kind, start, Stamp::at(ev.time), cx);
+    }
+
+    fn tell_step<S: Sink>(
+        &self,
+        i: Idx,
+        kind: StepKind,
+        start: Stamp,
+        end: Stamp,
+        cx: &mut Cx<'_, S>,
+    ) {
+        if let (Some(start), Some(end)) = (start.get(), end.get()) {
             cx.sink.flush_step(&FlushStep {
                 dev: self.dev,
                 kind,
                 start,
-                end: ev.time,
-                rwbs: r.rwbs,
+                end,
+                rwbs: self.rqs[i].rq.rwbs,
             });
         }
     }
@@ -236,16 +269,17 @@ impl Device {
         let last_kick = self.kick_after;
         let seen = std::mem::replace(&mut self.flush_seen, Stamp::at(ev.time));
         let waits = |i: &Idx| Some(self.rqs[*i].rq.g).filter(|g| *g > seen);
-        let first_waiter = self.empties.iter().find_map(waits);
+        let first_waiter = self.empties.oldest().find_map(|i| waits(&i));
         self.kick_after = first_waiter.unwrap_or(seen);
         if !last_kick.is_some() {
             return;
         }
-        while let Some(i) = self.empties.front().copied() {
+        while let Some(i) = self.empties.first() {
             let g = self.rqs[i].rq.g;
             if !g.is_some() || g > last_kick {
                 break;
             }
+            self.empties.pop_first();
             self.lose_rq(i, cx);
         }
     }

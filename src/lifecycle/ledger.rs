@@ -42,6 +42,16 @@ pub(super) struct Counts {
     pub unseen_issues: u64,
     /// Final completions of data that was issued.
     pub done_issued: u64,
+    /// Final completions of requests never seen issued.
+    pub done_unissued: u64,
+    /// C events.
+    pub c: u64,
+    /// C of a part of a request.
+    pub partial: u64,
+    /// Zero-length C of a sequenced write.
+    pub sequence_ends: u64,
+    /// Zero-length C of a failed request without a good byte.
+    pub no_good_byte: u64,
     /// C of device flushes.
     pub flush_done: u64,
     /// C of passthrough commands.
@@ -70,6 +80,24 @@ impl Counts {
     /// dm, md, multipath heads: bios end here and no request is ever seen.
     pub fn bio_based(&self) -> bool {
         self.request_events == 0 && self.ended > 0
+    }
+
+    /// C events in, what they were taken for out.
+    pub fn completions(&self) -> Account {
+        Account {
+            name: "completions",
+            inn: vec![("C", self.c)],
+            out: vec![
+                ("final", self.done),
+                ("partial", self.partial),
+                ("flush_ends", self.flush_ends),
+                ("sequence_ends", self.sequence_ends),
+                ("no_good_byte", self.no_good_byte),
+                ("flush", self.flush_done),
+                ("passthrough", self.passthrough_done),
+                ("bio", self.ended),
+            ],
+        }
     }
 
     /// The accounts, with what was still open at the end.

@@ -5,6 +5,7 @@
 //! from its results. `docs/architecture.md` has the picture; the rules and their kernel sources stand at each handler.
 
 mod bios;
+mod choose;
 mod complete;
 mod device;
 mod evict;

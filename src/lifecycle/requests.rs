@@ -1,10 +1,13 @@
 //! Requests up to the driver: G, I, D, R.
 
 use super::device::{Cx, Device, Rq, State, is_discard, is_flush_bio};
-use super::slab::{Idx, NIL};
+use super::slab::{Fifo, Idx, NIL};
 use super::stamps::*;
 use super::types::*;
 use crate::event::{BlockEvent, NO_SECTOR, Op};
+
+/// Requests open at one sector. Native zone appends, which all start at their zone's first sector, come nearest to it.
+const SAME_SECTOR: usize = 256;
 
 impl Device {
     /// G: a request for the bio that this event shows.
@@ -29,6 +32,7 @@ impl Device {
         let b = &mut self.pieces[root].bio;
         b.g.first(ev.time);
         b.unclean |= ev.rwbs.preflush() || q.get().is_none();
+        let number = self.rqs[i].number;
         let r = &mut self.rqs[i].rq;
         r.q = q;
         r.g = Stamp::at(ev.time);
@@ -37,14 +41,28 @@ impl Device {
             RequestKind::EmptyFlush => {
                 r.sector = self.pieces[root].bio.sector;
                 r.pairing = r.pairing.max(Pairing::FlushOrder);
-                self.empties.push_back(i);
+                self.empties.push(number, i);
+                if ev.rwbs.fua() && self.fua != Some(true) {
+                    self.preflushes.push(number, i);
+                }
             }
-            _ if ev.bytes == 0 => self.zero_ops.push_back(i),
+            _ if ev.bytes == 0 => self.zero_ops.push(number, i),
             _ => {
                 if ev.rwbs.preflush() {
-                    self.preflushes.push_back(i);
+                    self.preflushes.push(number, i);
                 }
                 self.index_rq(i, true);
+                self.bound_sector(ev.sector, cx);
+            }
+        }
+    }
+
+    /// Gives up the oldest of too many requests at one sector: they have lost their completions.
+    fn bound_sector<S: Sink>(&mut self, sector: u64, cx: &mut Cx<'_, S>) {
+        if self.by_start.at(sector).nth(SAME_SECTOR).is_some() {
+            let oldest = self.by_start.at(sector).next();
+            if let Some(oldest) = oldest {
+                self.lose_rq(oldest, cx);
             }
         }
     }
@@ -67,14 +85,10 @@ impl Device {
         r.rq.i.first(ev.time);
         r.rq.inserts += 1;
         // btt credits I to the bio that starts the request.
-        let (start, mut p) = (ev.sector, r.head);
-        while p != NIL {
-            if self.pieces[p].sector == start {
-                let root = self.pieces[p].root;
-                self.pieces[root].bio.i.first(ev.time);
-                break;
-            }
-            p = self.pieces[p].next;
+        let head = r.head;
+        if head != NIL && self.pieces[head].sector == ev.sector {
+            let root = self.pieces[head].root;
+            self.pieces[root].bio.i.first(ev.time);
         }
     }
 
@@ -86,9 +100,11 @@ impl Device {
         }
         let i = self.new_rq(ev, RequestKind::Io, Pairing::StartUnseen, cx);
         if ev.bytes == 0 {
-            self.zero_ops.push_back(i);
+            let number = self.rqs[i].number;
+            self.zero_ops.push(number, i);
         } else {
             self.index_rq(i, true);
+            self.bound_sector(ev.sector, cx);
         }
         i
     }
@@ -97,7 +113,10 @@ impl Device {
     fn find_to_insert(&self, ev: &BlockEvent) -> Option<Idx> {
         self.by_start.at(ev.sector).find(|i| {
             let r = &self.rqs[*i];
-            r.state == State::Waiting && r.remaining == ev.bytes && !r.rq.i.is_some()
+            r.state == State::Waiting
+                && r.remaining == ev.bytes
+                && !r.rq.i.is_some()
+                && r.rq.rwbs.op() == ev.rwbs.op()
         })
     }
 
@@ -110,7 +129,7 @@ impl Device {
     /// As [`Device::find_to_issue`], among requests in `state`.
     pub fn find_in_state(&self, ev: &BlockEvent, state: State) -> Option<Idx> {
         if ev.bytes == 0 {
-            let mut zero = self.zero_ops.iter().copied();
+            let mut zero = self.zero_ops.oldest();
             return zero.find(|i| {
                 self.rqs[*i].state == state && self.rqs[*i].rq.rwbs.op() == ev.rwbs.op()
             });
@@ -121,11 +140,12 @@ impl Device {
             if r.state != state {
                 continue;
             }
-            let rank = match r.remaining.cmp(&ev.bytes) {
+            let length = match r.remaining.cmp(&ev.bytes) {
                 std::cmp::Ordering::Equal => 3,
                 std::cmp::Ordering::Less => 2,
                 std::cmp::Ordering::Greater => 1,
             };
+            let rank = length + 4 * u8::from(r.rq.rwbs.op() == ev.rwbs.op());
             if best.is_none_or(|(b, _)| rank > b) {
                 best = Some((rank, i));
             }
@@ -145,7 +165,7 @@ impl Device {
         if self.rqs[i].remaining == ev.bytes {
             return;
         }
-        self.anomaly(AnomalyKind::LengthGrew);
+        self.anomaly(AnomalyKind::LengthChanged);
         self.unindex_rq(i);
         let r = &mut self.rqs[i];
         r.rq.bytes = (r.rq.bytes - r.remaining.min(r.rq.bytes)).saturating_add(ev.bytes);
@@ -156,12 +176,13 @@ impl Device {
     }
 
     fn absorb_discards<S: Sink>(&mut self, i: Idx, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
-        let mut k = 0;
-        while k < self.waiting_discards.len() && self.rqs[i].remaining < ev.bytes {
-            let p = self.waiting_discards[k];
-            let missing = ev.bytes - self.rqs[i].remaining;
+        let waiting: Vec<Idx> = self.waiting_discards.oldest().collect();
+        for p in waiting {
+            let missing = ev.bytes.saturating_sub(self.rqs[i].remaining);
+            if missing == 0 {
+                break;
+            }
             if self.pieces[p].bytes > missing {
-                k += 1;
                 continue;
             }
             self.n.discards += 1;
@@ -186,15 +207,28 @@ impl Device {
             }
         };
         if self.rqs[i].rq.kind == RequestKind::Io {
+            self.doubt_equals(i, ev);
             self.settle_length(i, ev, cx);
             self.end_preflush(i, ev, cx);
         }
         self.mark_issued(i, ev, cx);
     }
 
-    /// A D without a request that waits for it: the same request again (its R was lost), or one from before the trace.
+    /// The driver got one of several equal requests: which, is a guess.
+    fn doubt_equals(&mut self, i: Idx, ev: &BlockEvent) {
+        let equal = |x: &Idx| {
+            let r = &self.rqs[*x];
+            r.state == State::Waiting && r.remaining == ev.bytes && r.rq.rwbs.op() == ev.rwbs.op()
+        };
+        if ev.bytes > 0 && self.by_start.at(ev.sector).filter(equal).nth(1).is_some() {
+            self.doubt(i, Pairing::Overlap);
+        }
+    }
+
+    /// A D without a request that waits for it: the same request again (its R was lost or not recorded), or one from
+    /// before the trace. Without G events a recorder that loses completions leaves it open which; a new one is taken.
     fn issue_unseen<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) -> Idx {
-        if self.n.g > 0 {
+        if self.n.g > 0 || !cx.lossy {
             let again = self.find_in_state(ev, State::Issued);
             if let Some(i) = again.filter(|i| self.rqs[*i].remaining == ev.bytes) {
                 self.anomaly(AnomalyKind::IssuedTwice);
@@ -219,9 +253,12 @@ impl Device {
         r.rq.d_first.first(ev.time);
         r.rq.d = Stamp::at(ev.time);
         r.rq.c_data = Stamp::NONE;
-        // The device has no FUA: the flag is gone at D, and a flush follows the data (blk-flush.c:blk_insert_flush).
-        r.rq.postflush |=
-            r.rq.kind == RequestKind::Io && r.rq.g.is_some() && r.rq.rwbs.fua() && !ev.rwbs.fua();
+        if r.rq.kind == RequestKind::Io && r.rq.g.is_some() && r.rq.rwbs.fua() {
+            // Without FUA in the device the flag is gone at D, and a flush follows the data
+            // (blk-flush.c:blk_insert_flush).
+            r.rq.postflush |= !ev.rwbs.fua();
+            self.fua = Some(ev.rwbs.fua());
+        }
         cx.sink.issue(&r.rq, ev);
         if was != State::Issued {
             self.set_depth(self.depth + 1, ev.time, cx);
@@ -233,14 +270,11 @@ impl Device {
 
     fn passthrough_to_issue<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) -> Idx {
         let same = |r: &Rq| r.state == State::Waiting && r.rq.bytes == ev.bytes;
-        let found = self
-            .passthrough
-            .iter()
-            .copied()
-            .find(|i| same(&self.rqs[*i]));
+        let found = self.passthrough.oldest().find(|i| same(&self.rqs[*i]));
         found.unwrap_or_else(|| {
             let i = self.new_rq(ev, RequestKind::Passthrough, Pairing::Fifo, cx);
-            self.passthrough.push(i);
+            let number = self.rqs[i].number;
+            self.passthrough.push(number, i);
             i
         })
     }
@@ -262,10 +296,10 @@ impl Device {
     }
 
     fn find_requeued(&self, ev: &BlockEvent) -> Option<Idx> {
-        let pick = |list: &[Idx], len: Option<u64>| {
+        let pick = |list: &Fifo, len: Option<u64>| {
             let fits = |i: &Idx| len.is_none_or(|n| self.rqs[*i].rq.bytes == n);
             let with = |s| {
-                let mut l = list.iter().copied();
+                let mut l = list.oldest();
                 l.find(|i| self.rqs[*i].state == s && fits(i))
             };
             with(State::Issued).or_else(|| with(State::Waiting))

@@ -1,6 +1,7 @@
 //! Storage of open items: a slab with reused slots, and an index from sectors to slots.
 
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// Position in a [`Slab`].
 pub(super) type Idx = u32;
@@ -65,6 +66,58 @@ impl<T> std::ops::IndexMut<Idx> for Slab<T> {
     }
 }
 
+/// Open items in the order they came, each removable at once. Keyed by the item's running number.
+#[derive(Default)]
+pub(super) struct Fifo {
+    items: BTreeMap<u64, Idx>,
+}
+
+impl Fifo {
+    /// Adds the newest item.
+    pub fn push(&mut self, number: u64, i: Idx) {
+        self.items.insert(number, i);
+    }
+
+    /// Takes an item out; nothing happens if it is not there.
+    pub fn remove(&mut self, number: u64) {
+        self.items.remove(&number);
+    }
+
+    /// Oldest first, no further than [`LOOK`]: more items open than that have lost their ends, and an event belongs to
+    /// one of the oldest.
+    pub fn oldest(&self) -> impl Iterator<Item = Idx> + '_ {
+        self.items.values().copied().take(LOOK)
+    }
+
+    /// Newest first, no further than [`LOOK`].
+    pub fn newest(&self) -> impl Iterator<Item = Idx> + '_ {
+        self.items.values().rev().copied().take(LOOK)
+    }
+
+    /// The oldest.
+    pub fn first(&self) -> Option<Idx> {
+        self.items.values().next().copied()
+    }
+
+    /// Takes the oldest out.
+    pub fn pop_first(&mut self) {
+        self.items.pop_first();
+    }
+
+    /// How many.
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+}
+
+/// How far a search through a [`Fifo`] goes.
+pub(super) const LOOK: usize = 1024;
+
 /// One key's slots, oldest first. Nearly always one, which needs no allocation.
 #[derive(Default)]
 struct Entry {
@@ -79,9 +132,9 @@ pub(super) struct SectorIndex {
 }
 
 impl SectorIndex {
-    /// Adds a slot behind the others of its sector; true if there were others.
+    /// Adds a slot behind the others of its sector; how many there were.
     #[inline]
-    pub fn add(&mut self, sector: u64, i: Idx) -> bool {
+    pub fn add(&mut self, sector: u64, i: Idx) -> usize {
         use std::collections::hash_map::Entry as E;
         match self.map.entry(sector) {
             E::Vacant(v) => {
@@ -89,11 +142,12 @@ impl SectorIndex {
                     first: i,
                     more: Vec::new(),
                 });
-                false
+                0
             }
             E::Occupied(mut o) => {
-                o.get_mut().more.push(i);
-                true
+                let more = &mut o.get_mut().more;
+                more.push(i);
+                more.len()
             }
         }
     }
@@ -134,9 +188,9 @@ mod tests {
     #[test]
     fn equal_sectors_keep_their_order() {
         let mut x = SectorIndex::default();
-        assert!(!x.add(8, 1));
-        assert!(x.add(8, 2));
-        assert!(x.add(8, 3));
+        assert_eq!(x.add(8, 1), 0);
+        assert_eq!(x.add(8, 2), 1);
+        assert_eq!(x.add(8, 3), 2);
         x.remove(8, 1);
         assert_eq!(x.at(8).collect::<Vec<_>>(), [2, 3]);
         x.remove(8, 3);

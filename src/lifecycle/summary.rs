@@ -49,6 +49,8 @@ pub struct DeviceSummary {
     pub bio_based: bool,
     /// bios, requests, issues.
     pub ledger: [Account; 3],
+    /// Every C event against what it was taken for: nothing was handled twice or dropped.
+    pub completions: Account,
     /// Odd sequences met.
     pub anomalies: Vec<(AnomalyKind, u64)>,
     /// Requests and bios given up because their completion never came.

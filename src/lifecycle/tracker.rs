@@ -161,13 +161,19 @@ fn handle<S: Sink>(d: &mut Device, ev: &BlockEvent, parent: Option<u64>, cx: &mu
     if !waiter && d.interrupts_burst(ev) {
         d.end_burst(cx);
     }
+    if !d.early.is_empty() {
+        d.lapse_early(Some(ev.time), cx);
+    }
     match ev.action {
         Action::Queue => d.on_queue(ev, cx),
         Action::GetRq => d.on_getrq(ev, cx),
         Action::Insert => d.on_insert(ev, cx),
         Action::Issue => d.on_issue(ev, cx),
         Action::Requeue => d.on_requeue(ev, cx),
-        Action::Complete | Action::BioComplete => d.on_complete(ev, cx),
+        Action::Complete | Action::BioComplete => {
+            d.n.c += 1;
+            d.on_complete(ev, cx);
+        }
         Action::BackMerge | Action::RqMerge => d.on_back_merge(ev, cx),
         Action::FrontMerge => d.on_front_merge(ev, cx),
         Action::Split => d.on_split(ev, cx),

@@ -355,8 +355,8 @@ pub enum AnomalyKind {
     RequeueUnseen,
     /// An M or F without a request to join.
     MergeUnseen,
-    /// A request longer at D than its bios: a merge without an event.
-    LengthGrew,
+    /// A request longer or shorter at I, D or C than its bios: a merge without an event, a lost event, a damaged length.
+    LengthChanged,
     /// Two live requests with the same sector and length.
     Overlap,
     /// A completion never came.
@@ -377,7 +377,7 @@ impl AnomalyKind {
             AnomalyKind::IssuedTwice => "issued_twice",
             AnomalyKind::RequeueUnseen => "requeue_without_request",
             AnomalyKind::MergeUnseen => "merge_without_request",
-            AnomalyKind::LengthGrew => "length_grew_without_merge",
+            AnomalyKind::LengthChanged => "length_changed_without_merge",
             AnomalyKind::Overlap => "same_sector_overlap",
             AnomalyKind::CompletionMissing => "completion_missing",
             AnomalyKind::SplitUnseen => "split_without_bio",

@@ -109,8 +109,16 @@ fn no_requests(sum: &GroupSum, cx: &Context) -> Option<String> {
     Some(text.to_string())
 }
 
+/// Why issues and requests cannot be divided: a request whose completion vanished looks issued again when its sector is
+/// used next, and without R events the two cannot be told apart.
+pub(super) fn repeats(cx: &Context) -> Option<String> {
+    cx.uncounted(Action::Requeue)
+        .filter(|_| cx.fields.completions_may_vanish)
+}
+
 fn no_issues(sum: &GroupSum, cx: &Context) -> String {
     no_requests(sum, cx)
+        .or_else(|| repeats(cx))
         .or_else(|| cx.missing(Action::Issue))
         .or_else(|| cx.missing(Action::Complete))
         .or_else(|| none_completed(sum))
@@ -134,6 +142,9 @@ fn no_issue_sizes(sum: &GroupSum, cx: &Context) -> String {
     let zero = sum.issue_sizes.zero;
     if zero > 0 {
         return format!("all {zero} issues have no data");
+    }
+    if sum.passthrough > 0 && sum.passthrough == sum.requests {
+        return "passthrough commands have no size in the block layer's sense".to_string();
     }
     no_requests(sum, cx)
         .or_else(|| cx.missing(Action::Issue))
@@ -193,7 +204,7 @@ fn no_request_span(i: usize, s: Span, sum: &GroupSum, cx: &Context) -> String {
 }
 
 fn skewed() -> String {
-    "all samples came out negative: clocks of two CPUs disagree".to_string()
+    "all samples came out negative (times of different CPUs, or damaged order)".to_string()
 }
 
 fn no_bio_span(i: usize, sum: &GroupSum, cx: &Context) -> String {

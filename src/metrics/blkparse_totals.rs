@@ -4,6 +4,7 @@
 //! writes, the device flush a read of 0 KiB); R takes its bytes, not its count, from the dispatches; merges of requests
 //! count as merges; passthrough has rows of its own; above 1,000,000 a number is printed ÷ 1000, cut, with a unit.
 
+use super::collect::MAX_DEVICES;
 use crate::event::{Action, BlockEvent, DevId, Op};
 use crate::lifecycle::Sink;
 use rustc_hash::FxHashMap;
@@ -179,6 +180,8 @@ impl DeviceTotals {
 #[derive(Default)]
 pub struct BlkparseTotals {
     devices: FxHashMap<DevId, DeviceTotals>,
+    /// Of devices beyond the most that are told apart.
+    others: DeviceTotals,
 }
 
 impl BlkparseTotals {
@@ -186,10 +189,18 @@ impl BlkparseTotals {
     pub fn device(&self, dev: DevId) -> Option<&DeviceTotals> {
         self.devices.get(&dev)
     }
+
+    /// The counts of all devices beyond the 4,096th.
+    pub fn others(&self) -> &DeviceTotals {
+        &self.others
+    }
 }
 
 impl Sink for BlkparseTotals {
     fn event(&mut self, ev: &BlockEvent) {
+        if self.devices.len() >= MAX_DEVICES && !self.devices.contains_key(&ev.dev) {
+            return self.others.count(ev);
+        }
         self.devices.entry(ev.dev).or_default().count(ev);
     }
 }
@@ -364,6 +375,19 @@ mod tests {
         let c = compare(&s, t.device(DEV), false);
         assert!(c.rows.iter().all(|r| r.ok && r.reason.is_none()), "{c:?}");
         assert_eq!(c.rows.len(), 8);
+    }
+
+    #[test]
+    fn hostile_numbers_of_devices_are_bounded_and_counted() {
+        let mut t = BlkparseTotals::default();
+        for n in 0..5000 {
+            let mut e = ev(Action::Queue, b"R", 512);
+            e.dev = DevId::new(7, n);
+            t.event(&e);
+        }
+        assert_eq!(t.devices.len(), MAX_DEVICES);
+        let rest = t.others().actions(Action::Queue);
+        assert_eq!(rest, 5000 - MAX_DEVICES as u64);
     }
 
     #[test]

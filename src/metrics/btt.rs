@@ -5,6 +5,7 @@
 //! not positive counts as 1 ns; majors 9, 253 and 254 are "remappers" whose Q2Q, Q2A and Q2C go to rows of their own;
 //! M2D is shown for all devices together only; Q2Q of all devices is one sequence.
 
+use super::collect::MAX_DEVICES;
 use super::report::{Btt, BttRow};
 use crate::event::{Action, BlockEvent, DevId};
 use crate::lifecycle::{Bio, BioFate, Merge, MergeKind, Request, RequestKind, Stamp};
@@ -83,13 +84,49 @@ impl Rows {
     }
 }
 
+/// Bios that did not end yet.
+#[derive(Default)]
+struct Live {
+    /// By first sector: time and end (exclusive). A later one of the same start takes the place: Q2A needs the latest.
+    by_start: BTreeMap<u64, (Nanos, u64)>,
+    /// The longest ever, in sectors: how far back an overlapping one may start.
+    longest: u64,
+}
+
+/// Bios of a device that are kept for overlaps and Q2A.
+const MAX_LIVE: usize = 65_536;
+/// So many neighbours are looked at for an overlap: no more can be live below a bio of usual size.
+const NEIGHBOURS: usize = 256;
+
+impl Live {
+    /// Whether a live bio shares sectors with this one but not its extent.
+    fn overlaps(&self, start: u64, end: u64) -> bool {
+        let from = start.saturating_sub(self.longest);
+        if from >= end {
+            return false;
+        }
+        let near = self.by_start.range(from..end).rev().take(NEIGHBOURS);
+        let mut near = near.map(|(s, (_, e))| (*s, *e));
+        near.any(|(s, e)| e > start && (s, e) != (start, end))
+    }
+
+    fn open(&mut self, start: u64, end: u64, at: Nanos) {
+        if self.by_start.len() < MAX_LIVE {
+            self.by_start.insert(start, (at, end));
+            self.longest = self.longest.max(end.saturating_sub(start));
+        }
+    }
+}
+
 /// Sums for all devices and each.
 #[derive(Default)]
 pub(super) struct BttSum {
     all: Rows,
     devs: FxHashMap<DevId, Rows>,
-    /// Queued bios by device and first sector: time and end, for Q2A.
-    queued: FxHashMap<DevId, BTreeMap<u64, (Nanos, u64)>>,
+    /// Of devices beyond the most that are told apart.
+    others: Rows,
+    live: FxHashMap<DevId, Live>,
+    queue_events: bool,
     differences: BTreeMap<&'static str, u64>,
 }
 
@@ -105,7 +142,7 @@ impl BttSum {
 
     fn gap(&mut self, ns: i64) -> u64 {
         if ns < 0 {
-            self.differ("negative gap (clocks of two CPUs disagree): counted as 1 ns, as btt does");
+            self.differ("negative gap (times of different CPUs or damaged order): counted as 1 ns, as btt does");
         }
         u64::try_from(ns).unwrap_or(1).max(1)
     }
@@ -114,8 +151,15 @@ impl BttSum {
         let ns = self.gap(ns);
         self.all.add(phase, ns);
         if phase != M2D {
-            self.devs.entry(dev).or_default().add(phase, ns);
+            self.rows(dev).add(phase, ns);
         }
+    }
+
+    fn rows(&mut self, dev: DevId) -> &mut Rows {
+        if self.devs.len() >= MAX_DEVICES && !self.devs.contains_key(&dev) {
+            return &mut self.others;
+        }
+        self.devs.entry(dev).or_default()
     }
 
     pub fn event(&mut self, ev: &BlockEvent) {
@@ -133,25 +177,36 @@ impl BttSum {
     }
 
     fn queue(&mut self, ev: &BlockEvent) {
+        self.queue_events = true;
         let phase = if remapper(ev.dev) { Q2QDM } else { Q2Q };
         let t = Stamp::at(ev.time);
         let all = std::mem::replace(&mut self.all.last_q, t).to(t);
         if let Some(ns) = all.map(|ns| self.gap(ns)) {
             self.all.add(phase, ns);
         }
-        let rows = self.devs.entry(ev.dev).or_default();
+        let rows = self.rows(ev.dev);
         let own = std::mem::replace(&mut rows.last_q, t).to(t);
         if let Some(ns) = own {
             rows.add(phase, u64::try_from(ns).unwrap_or(1).max(1));
         }
-        let queued = self.queued.entry(ev.dev).or_default();
-        queued.insert(ev.sector, (ev.time, ev.end()));
+        if self.live.len() >= MAX_DEVICES && !self.live.contains_key(&ev.dev) {
+            return;
+        }
+        let live = self.live.entry(ev.dev).or_default();
+        let crossed = live.overlaps(ev.sector, ev.end());
+        live.open(ev.sector, ev.end(), ev.time);
+        if crossed {
+            self.differ(
+                "bio that overlaps another of a different extent: btt mixes up their stamps",
+            );
+        }
     }
 
     /// A of a bio: the sample belongs to the upper device.
     fn remap(&mut self, ev: &BlockEvent) {
-        let above = self.queued.get(&ev.aux_dev);
-        let Some((_, (q, end))) = above.and_then(|m| m.range(..=ev.aux).next_back()) else {
+        let above = self.live.get(&ev.aux_dev);
+        let Some((_, (q, end))) = above.and_then(|m| m.by_start.range(..=ev.aux).next_back())
+        else {
             return;
         };
         if *end > ev.aux {
@@ -162,10 +217,10 @@ impl BttSum {
     }
 
     pub fn bio(&mut self, b: &Bio) {
-        if let (Some(m), Some(q)) = (self.queued.get_mut(&b.dev), b.q.get())
-            && m.get(&b.sector).is_some_and(|e| e.0 == q)
+        if let (Some(m), Some(q)) = (self.live.get_mut(&b.dev), b.q.get())
+            && m.by_start.get(&b.sector).is_some_and(|e| e.0 == q)
         {
-            m.remove(&b.sector);
+            m.by_start.remove(&b.sector);
         }
         if b.bytes == 0 || !b.q.is_some() {
             return;
@@ -234,9 +289,14 @@ impl BttSum {
             .iter()
             .map(|(dev, rows)| (dev.to_string(), rows.report()))
             .collect();
+        let others = self.others.report();
+        if !others.is_empty() {
+            devices.insert("other devices".to_string(), others);
+        }
         devices.insert("ALL".to_string(), self.all.report());
         Btt {
             devices,
+            queue_events: self.queue_events,
             differences: self.differences,
         }
     }

@@ -40,7 +40,7 @@ pub struct Extras {
 
 /// Devices that are told apart, as many as the tracker follows; events of more (a hostile input) are counted as
 /// unplaced.
-const MAX_DEVICES: usize = 4096;
+pub(super) const MAX_DEVICES: usize = 4096;
 
 /// One device while the trace runs.
 pub(super) struct DevState {
@@ -92,7 +92,7 @@ impl Collector {
     /// Whether what was asked for can still be given. Call after each batch, and after the last.
     ///
     /// # Errors
-    /// Usage: `--every` is not positive, or makes more than [`Series::MAX`] intervals.
+    /// Usage: `--every` is not positive, or makes more intervals than 64 MiB hold.
     pub fn check(&self) -> Result<()> {
         self.series.as_ref().map_or(Ok(()), Series::check)
     }

@@ -2,10 +2,12 @@
 
 use super::collect::{Collector, Extras};
 use super::keys::Keys;
+use super::quality;
 use super::registry::Sections;
 use super::report::{
     AccountRow, Device, EventTable, Flush, Interval, Iostat, Losses, Merges, RemapRow, StatsReport,
 };
+use super::report::{Recorder, TopSizes};
 use super::section::Context;
 use super::series::Series;
 use super::why::Why;
@@ -19,8 +21,7 @@ struct Frame<'a> {
     meta: &'a TraceMeta,
     extras: &'a Extras,
     keys: Keys,
-    by_task: bool,
-    filtered: bool,
+    parts_flushes: bool,
 }
 
 /// Builds the report. `span`: times of the first and last event.
@@ -39,8 +40,7 @@ pub(super) fn report(
         meta,
         extras: &extras,
         keys: Keys::new(&c.o.by),
-        by_task: c.o.filter.by_task(),
-        filtered: !c.o.filter.is_empty(),
+        parts_flushes: c.o.filter.parts_flushes(),
     };
     let mut why = Why::default();
     let (start, end) = span.unwrap_or((Nanos(0), Nanos(0)));
@@ -61,6 +61,7 @@ pub(super) fn report(
     StatsReport {
         schema: "blkan.stats/1",
         inputs: extras.inputs,
+        recorder: Recorder::from(&meta.fields),
         span_ns,
         start_ns: start.0,
         devices,
@@ -114,6 +115,15 @@ impl Frame<'_> {
         self.tracker.devices.iter().find(|d| d.dev == dev)
     }
 
+    /// Why numbers that need every completion of this device are not known.
+    fn vanished(&self, dev: DevId) -> Option<String> {
+        let s = self
+            .summary(dev)
+            .filter(|_| self.meta.fields.completions_may_vanish)?;
+        let ledger: Vec<AccountRow> = s.ledger.iter().map(account).collect();
+        quality::vanished(s.bio_based, &ledger, s.completions_missing)
+    }
+
     fn device(
         &self,
         dev: DevId,
@@ -131,8 +141,9 @@ impl Frame<'_> {
             span_ns,
             comms: &self.meta.comms,
             keys: &self.keys,
-            by_task: self.by_task,
-            filtered: self.filtered,
+            fields: &self.meta.fields,
+            parts_flushes: self.parts_flushes,
+            vanished: self.vanished(dev),
         };
         let name = self
             .meta
@@ -158,6 +169,9 @@ impl Frame<'_> {
             iostat: Iostat::default(),
             losses: Losses::default(),
             remaps: Vec::new(),
+            top_sizes: TopSizes::default(),
+            negative_spans: 0,
+            vanished: cx.vanished.clone(),
         };
         sections.finish(&cx, why, &mut out);
         out

@@ -5,7 +5,7 @@
 
 use super::CollectorOptions;
 use super::latency::Times;
-use super::report::{Device, Flush};
+use super::report::{Device, Flush, TimeDist};
 use super::section::{Context, Section};
 use super::why::Why;
 use crate::event::{Action, BlockEvent, Op};
@@ -47,7 +47,7 @@ impl Section for Flushes {
 
     fn request(&mut self, r: &Request) {
         match r.kind {
-            RequestKind::EmptyFlush => self.steps += 1,
+            RequestKind::EmptyFlush => self.steps += 1 + u64::from(r.postflush),
             RequestKind::Io if r.outcome != Outcome::Absorbed => {
                 self.steps += u64::from(r.preflush) + u64::from(r.postflush);
             }
@@ -62,6 +62,10 @@ impl Section for Flushes {
     }
 
     fn finish(&self, cx: &Context, why: &mut Why, out: &mut Device) {
+        if cx.parts_flushes {
+            out.flush = why.within("flush", parted);
+            return;
+        }
         let none = || {
             if cx.bio_based {
                 "bio-based device: it sends no flush of its own".to_string()
@@ -72,30 +76,26 @@ impl Section for Flushes {
             }
         };
         out.flush = why.within("flush", |why| Flush {
-            bios: self.bios,
-            steps: self.steps,
-            sent: self.sent,
-            requeued: self.requeued,
-            completed: self.completed,
+            bios: why.count("bios", self.bios, cx.uncounted(Action::Queue)),
+            steps: why.count("steps", self.steps, cx.uncounted(Action::GetRq)),
+            sent: why.count("sent", self.sent, cx.uncounted(Action::Issue)),
+            requeued: why.count("requeued", self.requeued, cx.uncounted(Action::Requeue)),
+            completed: why.count("completed", self.completed, cx.uncounted(Action::Complete)),
             steps_per_flush: why.keep("steps_per_flush", self.sharing(cx), || {
-                if cx.filtered && self.completed == 0 {
-                    "steps and device flushes have other letters and tasks: not known under a filter".to_string()
-                } else {
-                    none()
-                }
+                cx.uncounted(Action::GetRq).unwrap_or_else(none)
             }),
             flush_ns: why.keep("flush_ns", self.flush.dist(), || {
                 if self.sent == 0 && self.completed > 0 {
                     "no device flush was seen issued".to_string()
                 } else if self.flush.negative > 0 {
-                    "all samples came out negative: clocks of two CPUs disagree".to_string()
+                    "all samples came out negative".to_string()
                 } else {
                     none()
                 }
             }),
-            wait_ns: why.keep("wait_ns", self.wait.dist(), || {
-                if cx.by_task {
-                    "flush steps carry no task: not known under a filter on tasks".to_string()
+            wait_ns: why.keep("wait_ns", self.waits(cx), || {
+                if let Some(r) = cx.uncounted(Action::GetRq) {
+                    r
                 } else if self.steps == 0 {
                     none()
                 } else {
@@ -106,9 +106,37 @@ impl Section for Flushes {
     }
 }
 
+/// Under a filter flush bios, steps and device flushes are selected by different letters or tasks: numbers of one beside
+/// those of another would mean nothing.
+fn parted(why: &mut Why) -> Flush {
+    for field in [
+        "bios",
+        "steps",
+        "sent",
+        "requeued",
+        "completed",
+        "steps_per_flush",
+        "flush_ns",
+        "wait_ns",
+    ] {
+        why.note(
+            field,
+            "flush bios and device flushes have different letters and tasks: not known under this filter",
+        );
+    }
+    Flush::default()
+}
+
 impl Flushes {
-    /// Under a filter steps and flushes are selected by different letters or tasks: their ratio would mean nothing.
+    /// Steps are known from getrqs on.
     fn sharing(&self, cx: &Context) -> Option<f64> {
-        (self.completed > 0 && !cx.filtered).then(|| self.served as f64 / self.completed as f64)
+        let known = self.completed > 0 && cx.uncounted(Action::GetRq).is_none();
+        known.then(|| self.served as f64 / self.completed as f64)
+    }
+
+    fn waits(&self, cx: &Context) -> Option<TimeDist> {
+        self.wait
+            .dist()
+            .filter(|_| cx.uncounted(Action::GetRq).is_none())
     }
 }

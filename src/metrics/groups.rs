@@ -4,13 +4,16 @@ use super::CollectorOptions;
 use super::absent;
 use super::keys::{Facts, GroupKey, Keys};
 use super::latency::Spans;
+use super::phases::PhaseSums;
 use super::report::{BioLatency, Device, Group, RequestLatency};
 use super::section::{Context, Section};
+use super::size;
 use super::size::Sizes;
 use super::why::Why;
 use crate::event::{Action, BlockEvent};
 use crate::lifecycle::{Bio, MergeKind, Outcome, Pairing, Request, RequestKind, Span};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
 
 /// Groups a device may have; what comes later is counted in one group `(other)`.
 const MAX_GROUPS: usize = 100_000;
@@ -24,6 +27,7 @@ pub(super) struct GroupSum {
     pub bios: u64,
     pub merged_bios: u64,
     pub requests: u64,
+    pub passthrough: u64,
     pub completed: u64,
     failed: u64,
     issues: u64,
@@ -37,6 +41,7 @@ pub(super) struct GroupSum {
     pub issue_sizes: Sizes,
     pub rq: Spans<9>,
     pub bio: Spans<8>,
+    phases: PhaseSums,
     /// Stamps that any completed request had: bits of [`absent`].
     pub rq_stamps: u8,
     /// Stamps that any bio had.
@@ -69,6 +74,7 @@ impl GroupSum {
 
     fn request(&mut self, r: &Request) {
         self.requests += 1;
+        self.passthrough += u64::from(r.kind == RequestKind::Passthrough);
         self.issues += u64::from(r.issues);
         self.requeues += u64::from(r.requeues);
         self.pairing[r.pairing as usize] += 1;
@@ -91,6 +97,7 @@ impl GroupSum {
         for (i, s) in Span::REQUEST.into_iter().enumerate() {
             self.rq.add(i, r.span(s));
         }
+        self.phases.add(r);
     }
 
     /// Whether a request of this kind was met.
@@ -98,7 +105,15 @@ impl GroupSum {
         self.kinds & 1 << k as u8 != 0
     }
 
-    fn report(&self, by: std::collections::BTreeMap<String, String>) -> Group {
+    fn report(&self, by: BTreeMap<String, String>, cx: &Context, why: &mut Why) -> Group {
+        let no_errors = || {
+            let told = "this source's completions carry no error number".to_string();
+            (!cx.fields.error).then_some(told)
+        };
+        let no_ends = cx.uncounted(Action::Complete);
+        let bios = why.count("bios", self.bios, cx.uncounted(Action::Queue));
+        let no_merges = cx.uncounted(Action::BackMerge);
+        let merged_bios = why.count("merged_bios", self.merged_bios, no_merges);
         let pairing = Pairing::ALL
             .into_iter()
             .zip(self.pairing)
@@ -106,14 +121,19 @@ impl GroupSum {
             .map(|(p, n)| (p.name(), n));
         Group {
             by,
-            bios: self.bios,
-            merged_bios: self.merged_bios,
+            bios,
+            merged_bios,
+            merged_share: match (bios, merged_bios) {
+                (Some(all @ 1..), Some(merged)) => Some(merged as f64 / all as f64),
+                _ => None,
+            },
             requests: self.requests,
-            completed: self.completed,
-            failed: self.failed,
-            issues: self.issues,
-            requeues: self.requeues,
-            issues_per_rq: (self.completed_issued > 0)
+            passthrough: self.passthrough,
+            completed: why.count("completed", self.completed, no_ends.clone()),
+            failed: why.count("failed", self.failed, no_ends.or_else(no_errors)),
+            issues: why.count("issues", self.issues, cx.uncounted(Action::Issue)),
+            requeues: why.count("requeues", self.requeues, cx.uncounted(Action::Requeue)),
+            issues_per_rq: (self.completed_issued > 0 && absent::repeats(cx).is_none())
                 .then(|| self.issues_of_completed as f64 / self.completed_issued as f64),
             open: self.open,
             lost: self.lost,
@@ -121,6 +141,7 @@ impl GroupSum {
             issue_bytes: self.issue_sizes.dist(),
             latency_ns: self.request_latency(),
             bio_latency_ns: self.bio_latency(),
+            phases: self.phases.report(),
             negative_spans: self.rq.negative + self.bio.negative,
             pairing: pairing.collect(),
         }
@@ -166,7 +187,17 @@ pub(super) struct Groups {
     last: usize,
 }
 
+/// A group in the answer (its struct, its JSON, its unknowns and their reasons), measured.
+const OF_GROUP: usize = 9_000;
+
 impl Groups {
+    /// Bytes they take, and will take in an answer, roughly.
+    pub fn footprint(&self) -> usize {
+        let heap = |g: &GroupSum| g.rq.memory() + g.bio.memory();
+        let sums: usize = self.list.iter().map(heap).sum();
+        sums + self.list.len() * (size_of::<GroupSum>() + OF_GROUP)
+    }
+
     #[inline]
     fn at(&mut self, f: Facts) -> Option<&mut GroupSum> {
         let key = self.keys.key(&f);
@@ -258,6 +289,10 @@ impl Section for Groups {
     }
 
     fn issue(&mut self, r: &Request, ev: &BlockEvent) {
+        // A passthrough command's length is that of its own protocol: an INQUIRY is no small read.
+        if r.kind == RequestKind::Passthrough {
+            return;
+        }
         if let Some(g) = self.at(facts_of_request(r)) {
             g.issue_sizes.add(ev.bytes);
         }
@@ -268,11 +303,16 @@ impl Section for Groups {
         order.sort_by(|a, b| cx.keys.order(*a.0, *b.0, cx.comms));
         why.within("groups", |why| {
             for (i, (key, sum)) in order.into_iter().enumerate() {
-                let g = sum.report(cx.keys.render(*key, cx.dev, cx.comms));
-                why.within(i, |why| absent::explain(&g, sum, cx, why));
-                out.groups.push(g);
+                let by = cx.keys.render(*key, cx.dev, cx.comms);
+                out.groups.push(why.within(i, |why| {
+                    let g = sum.report(by, cx, why);
+                    absent::explain(&g, sum, cx, why);
+                    g
+                }));
             }
         });
+        out.negative_spans = out.groups.iter().map(|g| g.negative_spans).sum();
+        out.top_sizes = size::top(&out.groups);
     }
 }
 

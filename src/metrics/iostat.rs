@@ -85,10 +85,13 @@ impl Section for IostatSum {
                 w_per_s: f.rate("w_per_s", WRITE, why),
                 d_per_s: f.rate("d_per_s", DISCARD, why),
                 f_per_s: f.rate("f_per_s", FLUSH, why),
+                rkib_per_s: f.throughput("rkib_per_s", READ, why),
+                wkib_per_s: f.throughput("wkib_per_s", WRITE, why),
                 rareq_kib: f.size("rareq_kib", READ, why),
                 wareq_kib: f.size("wareq_kib", WRITE, why),
                 r_await_ms: f.time("r_await_ms", READ, why),
                 w_await_ms: f.time("w_await_ms", WRITE, why),
+                d_await_ms: f.time("d_await_ms", DISCARD, why),
                 f_await_ms: f.time("f_await_ms", FLUSH, why),
                 aqu_sz: f.queue("aqu_sz", why),
                 rrqm_pct: f.merged("rrqm_pct", READ, why),
@@ -113,10 +116,23 @@ impl Finish<'_> {
         self.cx.missing(Action::Complete)
     }
 
+    /// The same for what needs every completion.
+    fn partial(&self) -> Option<String> {
+        self.blind().or_else(|| self.cx.vanished.clone())
+    }
+
     /// The same for what is divided by the span.
     fn no_rate(&self) -> Option<String> {
         let no_span = || (self.cx.span_ns == 0).then(|| "the trace spans no time".to_string());
-        self.blind().or_else(no_span)
+        self.partial().or_else(no_span)
+    }
+
+    fn throughput(&self, field: &str, at: usize, why: &mut Why) -> Option<f64> {
+        let reason = self.no_rate();
+        let v = reason
+            .is_none()
+            .then(|| self.sum.class[at].bytes as f64 / 1024.0 / self.secs);
+        why.keep(field, v, || reason.unwrap_or_default())
     }
 
     fn none(at: usize) -> String {
@@ -171,7 +187,10 @@ impl Finish<'_> {
     fn merged(&self, field: &str, at: usize, why: &mut Why) -> Option<f64> {
         let c = self.sum.class[at];
         let all = c.merges + c.ios;
-        let v = (all > 0 && self.blind().is_none()).then(|| c.merges as f64 * 100.0 / all as f64);
-        why.keep(field, v, || self.blind().unwrap_or_else(|| Self::none(at)))
+        let reason = self
+            .partial()
+            .or_else(|| self.cx.uncounted(Action::BackMerge));
+        let v = (all > 0 && reason.is_none()).then(|| c.merges as f64 * 100.0 / all as f64);
+        why.keep(field, v, || reason.unwrap_or_else(|| Self::none(at)))
     }
 }

@@ -86,7 +86,6 @@ impl Times {
     }
 }
 
-#[cfg(test)]
 impl<const N: usize> Spans<N> {
     /// Heap bytes.
     pub fn memory(&self) -> usize {

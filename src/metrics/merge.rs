@@ -54,9 +54,11 @@ impl Section for MergeCounts {
             by: PLACES.into_iter().zip(self.by).collect(),
             share: why.keep(
                 "share",
-                (self.bios > 0).then(|| self.merged as f64 / self.bios as f64),
+                (self.bios > 0 && cx.uncounted(Action::BackMerge).is_none())
+                    .then(|| self.merged as f64 / self.bios as f64),
                 || {
                     cx.missing(Action::Queue)
+                        .or_else(|| cx.uncounted(Action::BackMerge))
                         .unwrap_or_else(|| "no bio ended here".to_string())
                 },
             ),

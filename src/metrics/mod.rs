@@ -8,6 +8,7 @@ pub mod report;
 
 mod absent;
 mod btt;
+mod check_report;
 mod collect;
 mod depth;
 mod events;
@@ -18,6 +19,7 @@ mod iostat;
 mod keys;
 mod latency;
 mod merge;
+mod phases;
 mod registry;
 mod section;
 mod select;

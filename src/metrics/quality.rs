@@ -1,8 +1,7 @@
-//! How far a trace can be trusted: one verdict and its reasons, the same for `stats` and `check`; and the data of `check`
-//! (schema `blkan.check/1`, docs/output-check.md).
+//! How far a trace can be trusted: one verdict and its reasons, the same for `stats` and `check`.
 
-use super::blkparse_totals::Comparison;
-use super::report::{AccountRow, Device, Input, Losses, StatsReport};
+pub use super::check_report::{CheckDevice, CheckInput, CheckReport, DefectRow};
+use super::report::{AccountRow, Device, Input, Losses, Recorder, StatsReport};
 use crate::event::DevId;
 use crate::units::human_count;
 use serde::Serialize;
@@ -114,9 +113,9 @@ pub fn of_stats(r: &StatsReport, filtered: bool) -> Quality {
     let facts: Vec<DeviceFacts<'_>> = r.devices.iter().map(facts).collect();
     let mut reasons = Vec::new();
     if !filtered {
-        judge_classes(&facts, &mut reasons);
+        judge_classes(&facts, &r.recorder, &mut reasons);
     }
-    finish(&r.inputs, &facts, reasons)
+    finish(&r.inputs, &facts, &r.recorder, reasons)
 }
 
 /// What the verdict looks at.
@@ -128,6 +127,7 @@ pub fn facts(d: &Device) -> DeviceFacts<'_> {
             .events
             .iter()
             .map(|(a, by)| (*a, by.values().sum()))
+            .filter(|(_, n)| *n > 0)
             .collect(),
         ledger: &d.ledger,
         losses: &d.losses,
@@ -135,18 +135,23 @@ pub fn facts(d: &Device) -> DeviceFacts<'_> {
 }
 
 /// The verdict.
-pub fn judge(inputs: &[Input], devices: &[DeviceFacts<'_>]) -> Quality {
+pub fn judge(inputs: &[Input], devices: &[DeviceFacts<'_>], recorder: &Recorder) -> Quality {
     let mut reasons = Vec::new();
-    judge_classes(devices, &mut reasons);
-    finish(inputs, devices, reasons)
+    judge_classes(devices, recorder, &mut reasons);
+    finish(inputs, devices, recorder, reasons)
 }
 
-fn finish(inputs: &[Input], devices: &[DeviceFacts<'_>], mut reasons: Vec<Reason>) -> Quality {
+fn finish(
+    inputs: &[Input],
+    devices: &[DeviceFacts<'_>],
+    recorder: &Recorder,
+    mut reasons: Vec<Reason>,
+) -> Quality {
     for i in inputs {
         judge_input(i, &mut reasons);
     }
     for d in devices {
-        judge_device(d, &mut reasons);
+        judge_device(d, recorder, &mut reasons);
     }
     reasons.sort_by_key(|r| std::cmp::Reverse(r.weight));
     let worst = reasons.iter().map(|r| r.weight).max();
@@ -156,7 +161,7 @@ fn finish(inputs: &[Input], devices: &[DeviceFacts<'_>], mut reasons: Vec<Reason
     }
 }
 
-fn judge_classes(devices: &[DeviceFacts<'_>], out: &mut Vec<Reason>) {
+fn judge_classes(devices: &[DeviceFacts<'_>], recorder: &Recorder, out: &mut Vec<Reason>) {
     let only_plugs = |d: &DeviceFacts<'_>| d.events.keys().all(|a| matches!(*a, "P" | "U" | "UT"));
     if devices.iter().all(only_plugs) {
         out.push(unusable(
@@ -165,8 +170,9 @@ fn judge_classes(devices: &[DeviceFacts<'_>], out: &mut Vec<Reason>) {
         ));
         return;
     }
-    // Traces without I are usual, and their numbers hold.
-    for m in missing(devices).into_iter().filter(|m| m.event != "I") {
+    // Traces without I are usual, those without M and R too, and their numbers hold.
+    let grave = |m: &Missing| !matches!(m.event, "I" | "R" | "M");
+    for m in missing(devices, recorder).into_iter().filter(grave) {
         let text = format!("no {} events: {} unknown", m.event, m.unknown.join(", "));
         out.push(care("missing_events", text));
     }
@@ -233,7 +239,13 @@ fn judge_input(i: &Input, out: &mut Vec<Reason>) {
     }
 }
 
-fn judge_device(d: &DeviceFacts<'_>, out: &mut Vec<Reason>) {
+fn judge_device(d: &DeviceFacts<'_>, recorder: &Recorder, out: &mut Vec<Reason>) {
+    judge_ledger(d, out);
+    judge_completions(d, recorder, out);
+    judge_anomalies(d, out);
+}
+
+fn judge_ledger(d: &DeviceFacts<'_>, out: &mut Vec<Reason>) {
     for a in d.ledger.iter().filter(|a| a.balance != 0) {
         let all: u64 = a.r#in.values().sum();
         let text = format!(
@@ -247,6 +259,9 @@ fn judge_device(d: &DeviceFacts<'_>, out: &mut Vec<Reason>) {
             care("ledger", text)
         });
     }
+}
+
+fn judge_completions(d: &DeviceFacts<'_>, recorder: &Recorder, out: &mut Vec<Reason>) {
     let short = shortfall(d.bio_based, d.ledger);
     let grave = |s: &&Shortfall| s.lost > 0 || (s.open >= 10 && s.share > 0.05);
     // The worse of the two tells enough.
@@ -257,10 +272,18 @@ fn judge_device(d: &DeviceFacts<'_>, out: &mut Vec<Reason>) {
     if let Some(s) = worst {
         let (without, started) = (human_count(s.lost + s.open), human_count(s.started));
         let share = percent(s.share);
-        let text = format!(
-            "{}: {without} of {started} {} never completed ({share})",
-            d.dev, s.account
-        );
+        let what = s.account;
+        let text = if recorder.completions_may_vanish {
+            format!(
+                "{}: the recorder lost the completions of {without} of {started} {what} ({share})",
+                d.dev
+            )
+        } else {
+            format!(
+                "{}: {without} of {started} {what} never completed ({share})",
+                d.dev
+            )
+        };
         out.push(care("completions_missing", text));
     } else if d.losses.completions_missing > 0 {
         let n = some(d.losses.completions_missing, "completion", "completions");
@@ -269,6 +292,9 @@ fn judge_device(d: &DeviceFacts<'_>, out: &mut Vec<Reason>) {
             format!("{}: {n} missing", d.dev),
         ));
     }
+}
+
+fn judge_anomalies(d: &DeviceFacts<'_>, out: &mut Vec<Reason>) {
     let sum =
         |names: &[&str]| -> u64 { names.iter().filter_map(|n| d.losses.anomalies.get(n)).sum() };
     let unseen = sum(&UNSEEN);
@@ -329,9 +355,49 @@ fn short(a: &AccountRow) -> Option<Shortfall> {
     })
 }
 
-/// Event classes that none of the devices has although their kind of device makes them.
-pub fn missing(devices: &[DeviceFacts<'_>]) -> Vec<Missing> {
-    const CLASSES: [Missing; 5] = [
+/// Why depth and rates of a device are not known, where the recorder may drop completions and some are missing.
+pub fn vanished(bio_based: bool, ledger: &[AccountRow], given_up: u64) -> Option<String> {
+    let short = shortfall(bio_based, ledger);
+    let worst = short
+        .iter()
+        .filter(|s| s.lost + s.open > 0)
+        .max_by_key(|s| (s.account == "issues", s.lost + s.open));
+    let none = match worst {
+        Some(s) => format!(
+            "{} of {} {} have none",
+            human_count(s.lost + s.open),
+            human_count(s.started),
+            s.account
+        ),
+        None if given_up > 0 => format!("{} are missing", human_count(given_up)),
+        None => return None,
+    };
+    Some(format!(
+        "this recorder drops completions: {none}; depth and rates would be wrong"
+    ))
+}
+
+/// What one device of a report lacks. A class that need not happen is only missing if the whole trace lacks it.
+pub fn missing_of(d: &Device, r: &StatsReport) -> Vec<Missing> {
+    let all: Vec<DeviceFacts<'_>> = r.devices.iter().map(facts).collect();
+    let everywhere = missing(&all, &r.recorder);
+    let rare = |m: &Missing| matches!(m.event, "R" | "M");
+    missing(&[facts(d)], &r.recorder)
+        .into_iter()
+        .filter(|m| !rare(m))
+        .chain(
+            everywhere
+                .iter()
+                .filter(|m| rare(m) && d.kind != "bio")
+                .cloned(),
+        )
+        .collect()
+}
+
+/// Event classes that none of the devices has although their kind of device makes them; of those that need not happen
+/// (R, M) only where they were not surely recorded.
+pub fn missing(devices: &[DeviceFacts<'_>], recorder: &Recorder) -> Vec<Missing> {
+    const CLASSES: [Missing; 7] = [
         Missing {
             event: "Q",
             unknown: &["Q2G", "Q2C", "bios", "submitters"],
@@ -357,6 +423,16 @@ pub fn missing(devices: &[DeviceFacts<'_>]) -> Vec<Missing> {
             unknown: &["D2C", "G2C", "Q2C", "depth"],
             note: "the recorder did not ask for them, or could not see them",
         },
+        Missing {
+            event: "R",
+            unknown: &["requeues"],
+            note: "there were none, or the recorder did not ask for them",
+        },
+        Missing {
+            event: "M",
+            unknown: &["merges"],
+            note: "there were none, or the recorder did not ask for them",
+        },
     ];
     let has = |a: &str, of_requests: bool| {
         let mut devs = devices.iter().filter(|d| !of_requests || !d.bio_based);
@@ -366,97 +442,12 @@ pub fn missing(devices: &[DeviceFacts<'_>]) -> Vec<Missing> {
     CLASSES
         .into_iter()
         .filter(|m| {
-            let of_requests = matches!(m.event, "G" | "I" | "D");
-            (any_request_based || !of_requests) && !has(m.event, of_requests)
+            let rare = matches!(m.event, "R" | "M");
+            let of_requests = rare || matches!(m.event, "G" | "I" | "D");
+            let there = has(m.event, of_requests) || m.event == "M" && has("F", true);
+            // A trace of every action without G was filtered when it was recorded.
+            let surely_none = rare && recorder.all_actions && has("G", false);
+            (any_request_based || !of_requests) && !there && !surely_none
         })
         .collect()
-}
-
-/// One kind of damage.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DefectRow {
-    /// Stable name.
-    pub kind: &'static str,
-    /// How often.
-    pub n: u64,
-    /// The first places: line (0: the stream itself) and the start of its text.
-    pub first: Vec<(u64, String)>,
-    /// What to do.
-    pub remedy: &'static str,
-}
-
-/// One input of `check`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CheckInput {
-    /// As in `stats`.
-    #[serde(flatten)]
-    pub input: Input,
-    /// Lines without an event, by rule.
-    pub skipped: BTreeMap<&'static str, u64>,
-    /// Damage with places.
-    pub damage: Vec<DefectRow>,
-    /// *lines = event lines + skipped + damaged*.
-    pub lines_accounted: bool,
-}
-
-/// One device of `check`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CheckDevice {
-    /// `259,0`.
-    pub dev: DevId,
-    /// Where known.
-    pub name: Option<String>,
-    /// `request` or `bio`.
-    pub kind: &'static str,
-    /// Letter → events.
-    pub events: BTreeMap<&'static str, u64>,
-    /// bios, requests, issues.
-    pub ledger: Vec<AccountRow>,
-    /// Losses and odd sequences.
-    pub losses: Losses,
-    /// What never ended.
-    pub shortfall: Vec<Shortfall>,
-}
-
-impl CheckDevice {
-    /// For [`judge`] and [`missing`].
-    pub fn facts(&self) -> DeviceFacts<'_> {
-        DeviceFacts {
-            dev: self.dev,
-            bio_based: self.kind == "bio",
-            events: self.events.iter().map(|(a, n)| (*a, *n)).collect(),
-            ledger: &self.ledger,
-            losses: &self.losses,
-        }
-    }
-}
-
-/// The answer of `check`.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct CheckReport {
-    /// `blkan.check/1`.
-    pub schema: &'static str,
-    /// Verdict and reasons.
-    #[serde(flatten)]
-    pub quality: Quality,
-    /// Inputs.
-    pub inputs: Vec<CheckInput>,
-    /// First event time, ns on the trace's clock.
-    pub start_ns: i64,
-    /// Last minus first.
-    pub span_ns: u64,
-    /// Events older than one before them.
-    pub went_back: u64,
-    /// Events of devices beyond those that could be followed.
-    pub untracked_events: u64,
-    /// Event classes that are not there.
-    pub missing: Vec<Missing>,
-    /// Devices, ascending.
-    pub devices: Vec<CheckDevice>,
-    /// This recorder may drop completions without a mark.
-    pub completions_may_vanish: bool,
-    /// blkparse's own summary beside our counts.
-    pub summary: Vec<Comparison>,
-    /// Why there is no comparison.
-    pub summary_note: Option<&'static str>,
 }

@@ -3,7 +3,7 @@
 //! Renderers read these structs; nothing here knows how a number is printed. A quantity the trace cannot show is
 //! `None`, and `why` holds the reason under the JSON pointer of that null.
 
-use crate::event::DevId;
+use crate::event::{DevId, Fields};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -31,6 +31,10 @@ pub struct TimeDist {
     pub p999: u64,
 }
 
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
 /// A distribution of sizes in bytes, exact. Zero-length ones are left out and counted.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct SizeDist {
@@ -38,7 +42,7 @@ pub struct SizeDist {
     pub n: u64,
     /// Exact sum ÷ n.
     pub mean: f64,
-    /// Smallest.
+    /// Smallest (exact, like the largest).
     pub min: u64,
     /// Largest.
     pub max: u64,
@@ -52,6 +56,10 @@ pub struct SizeDist {
     pub zero: u64,
     /// Every size met and how often, ascending.
     pub histogram: Vec<(u64, u64)>,
+    /// Samples of sizes beyond the 16,384 distinct ones that are kept apart: those stand in the histogram (and in the
+    /// percentiles) rounded to within 0.4 %.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub rounded: u64,
 }
 
 /// Latencies of requests; one field per [`crate::lifecycle::Span`].
@@ -83,25 +91,61 @@ pub struct BioLatency {
     pub q2c: Option<TimeDist>,
 }
 
+/// Shares of the time of completed requests, each between 0 and 1, together 1. Only requests that show both ends of every
+/// phase they passed are in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Phases {
+    /// `Q2C`, or `G2C` where no request shows a queue event.
+    pub of: &'static str,
+    /// Mean of that span over these requests, ns.
+    pub mean_ns: f64,
+    /// Q2G.
+    pub q2g: Option<f64>,
+    /// G2I of the inserted ones.
+    pub g2i: Option<f64>,
+    /// I2D of the inserted ones.
+    pub i2d: Option<f64>,
+    /// G2D of those issued without an insert.
+    pub g2d: Option<f64>,
+    /// D2C.
+    pub d2c: Option<f64>,
+    /// The rest: a flush sequence's other steps.
+    pub other: Option<f64>,
+}
+
+/// The most frequent sizes of issues over all groups.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct TopSizes {
+    /// Bytes and share of the issues with data, most frequent first.
+    pub first: Vec<(u64, f64)>,
+    /// Further distinct sizes.
+    pub others: usize,
+}
+
 /// One group of bios and requests.
 #[derive(Clone, Debug, Serialize, PartialEq)]
 pub struct Group {
     /// The values of the `--by` keys, in their order (default `{"rwbs": …}`).
     pub by: BTreeMap<String, String>,
-    /// Q events.
-    pub bios: u64,
-    /// Bios merged into another's request.
-    pub merged_bios: u64,
+    /// Q events; `None` where the trace has none.
+    pub bios: Option<u64>,
+    /// Bios merged into another's request; `None` where it is not known whether merges were recorded.
+    pub merged_bios: Option<u64>,
+    /// Merged bios ÷ bios; for tables.
+    #[serde(skip)]
+    pub merged_share: Option<f64>,
     /// Requests: allocated ones, device flushes, passthrough commands.
     pub requests: u64,
-    /// Requests that ended, failed ones included. Absorbed requests did not.
-    pub completed: u64,
-    /// Of these, with an error.
-    pub failed: u64,
-    /// D events.
-    pub issues: u64,
-    /// R events.
-    pub requeues: u64,
+    /// Of these, passthrough commands.
+    pub passthrough: u64,
+    /// Requests that ended, failed ones included. Absorbed requests did not. `None` without completions in the trace.
+    pub completed: Option<u64>,
+    /// Of these, with an error; `None` where completions carry no error.
+    pub failed: Option<u64>,
+    /// D events; `None` where the trace has none.
+    pub issues: Option<u64>,
+    /// R events; `None` where it is not known whether they were recorded.
+    pub requeues: Option<u64>,
     /// Issues of completed requests ÷ completed requests that were issued.
     pub issues_per_rq: Option<f64>,
     /// Requests not ended at the end of the trace.
@@ -110,13 +154,16 @@ pub struct Group {
     pub lost: u64,
     /// Sizes of bios at Q.
     pub bio_bytes: Option<SizeDist>,
-    /// Sizes at D, one sample per D.
+    /// Sizes at D, one sample per D, passthrough commands left out.
     pub issue_bytes: Option<SizeDist>,
     /// Of completed requests.
     pub latency_ns: RequestLatency,
     /// Of bios.
     pub bio_latency_ns: BioLatency,
-    /// Samples left out of latencies because a span came out negative (clock skew between CPUs).
+    /// Where the time goes; for tables.
+    #[serde(skip)]
+    pub phases: Option<Phases>,
+    /// Samples left out of latencies because a span came out negative.
     pub negative_spans: u64,
     /// How requests were paired: name → requests.
     pub pairing: BTreeMap<&'static str, u64>,
@@ -135,16 +182,16 @@ pub struct AccountRow {
 /// Flush accounting.
 #[derive(Clone, Debug, Serialize, PartialEq, Default)]
 pub struct Flush {
-    /// Flush bios: zero-length PREFLUSH bios.
-    pub bios: u64,
+    /// Flush bios: zero-length PREFLUSH bios. Each count is `None` where the trace lacks its events or a filter parts them.
+    pub bios: Option<u64>,
     /// Flush steps asked: one of an empty flush, pre- and post-flush of a write one each.
-    pub steps: u64,
+    pub steps: Option<u64>,
     /// Device flushes issued (D FF, repeats included).
-    pub sent: u64,
+    pub sent: Option<u64>,
     /// Device flushes taken back (R FF).
-    pub requeued: u64,
+    pub requeued: Option<u64>,
     /// Device flushes completed.
-    pub completed: u64,
+    pub completed: Option<u64>,
     /// Steps served ÷ device flushes completed.
     pub steps_per_flush: Option<f64>,
     /// D2C of device flushes.
@@ -184,10 +231,13 @@ pub struct Iostat {
     pub w_per_s: Option<f64>,
     pub d_per_s: Option<f64>,
     pub f_per_s: Option<f64>,
+    pub rkib_per_s: Option<f64>,
+    pub wkib_per_s: Option<f64>,
     pub rareq_kib: Option<f64>,
     pub wareq_kib: Option<f64>,
     pub r_await_ms: Option<f64>,
     pub w_await_ms: Option<f64>,
+    pub d_await_ms: Option<f64>,
     pub f_await_ms: Option<f64>,
     pub aqu_sz: Option<f64>,
     pub rrqm_pct: Option<f64>,
@@ -242,6 +292,39 @@ pub struct Device {
     pub losses: Losses,
     /// Joins with upper devices.
     pub remaps: Vec<RemapRow>,
+    /// For tables.
+    #[serde(skip)]
+    pub top_sizes: TopSizes,
+    /// Σ of the groups' `negative_spans`; for tables.
+    #[serde(skip)]
+    pub negative_spans: u64,
+    /// Why what depends on all completions is not known, where the recorder drops some; for tables.
+    #[serde(skip)]
+    pub vanished: Option<String>,
+}
+
+/// What the recorder can show at all (see [`crate::event::Fields`]).
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct Recorder {
+    /// It drops completions without a mark.
+    pub completions_may_vanish: bool,
+    /// It takes every action unless told otherwise.
+    pub all_actions: bool,
+    /// Completions carry an error.
+    pub errors: bool,
+    /// Step of its times, ns.
+    pub time_step_ns: u64,
+}
+
+impl From<&Fields> for Recorder {
+    fn from(f: &Fields) -> Recorder {
+        Recorder {
+            completions_may_vanish: f.completions_may_vanish,
+            all_actions: f.all_actions,
+            errors: f.error,
+            time_step_ns: f.time_step_ns,
+        }
+    }
 }
 
 /// One input file.
@@ -293,6 +376,9 @@ pub struct BttRow {
 pub struct Btt {
     /// btt's "All Devices" and per-device rows: `ALL` or the device → rows.
     pub devices: BTreeMap<String, Vec<BttRow>>,
+    /// There were queue events; without them btt has no bios to count.
+    #[serde(skip)]
+    pub queue_events: bool,
     /// Why btt's own output may differ: reason → cases. Empty on a clean trace.
     pub differences: BTreeMap<&'static str, u64>,
 }
@@ -304,6 +390,8 @@ pub struct StatsReport {
     pub schema: &'static str,
     /// Inputs.
     pub inputs: Vec<Input>,
+    /// What it can show.
+    pub recorder: Recorder,
     /// Last minus first event time.
     pub span_ns: u64,
     /// First event time, ns on the trace's clock.

@@ -5,7 +5,7 @@ use super::CollectorOptions;
 use super::keys::Keys;
 use super::report::Device;
 use super::why::Why;
-use crate::event::{Action, BlockEvent, CommTable, Coverage, DevId};
+use crate::event::{Action, BlockEvent, CommTable, Coverage, DevId, Fields};
 use crate::lifecycle::{Bio, FlushStep, Merge, Request};
 
 /// A section as lists and documentation know it.
@@ -29,13 +29,35 @@ pub(super) struct Context<'a> {
     pub span_ns: u64,
     pub comms: &'a CommTable,
     pub keys: &'a Keys,
-    /// A filter on tasks is in force.
-    pub by_task: bool,
-    /// Any filter is in force.
-    pub filtered: bool,
+    /// What the recorder can show.
+    pub fields: &'a Fields,
+    /// A filter is in force that tells flush bios from device flushes.
+    pub parts_flushes: bool,
+    /// The recorder dropped completions: what depends on all of them is not known, and this is why.
+    pub vanished: Option<String>,
 }
 
 impl Context<'_> {
+    /// Why the number of such events is not known although none was seen. A class that every trace shows (Q, G, D, C) is
+    /// missing if the whole trace has none; one that need not happen (R, M) only where it was not surely recorded: by a
+    /// recorder of chosen actions, or in a trace without G, which was filtered at its recording.
+    pub fn uncounted(&self, a: Action) -> Option<String> {
+        let rare = matches!(a, Action::Requeue | Action::BackMerge);
+        let requests = matches!(a, Action::GetRq | Action::Issue | Action::Requeue);
+        let whole = self.fields.all_actions && self.trace.has(Action::GetRq);
+        if rare && whole || self.bio_based && (requests || a == Action::BackMerge) {
+            return None;
+        }
+        self.missing_in_trace(a).map(|r| match rare {
+            true => format!("{r}, and it is not known whether they were recorded"),
+            false => r,
+        })
+    }
+
+    fn missing_in_trace(&self, a: Action) -> Option<String> {
+        self.missing(a).filter(|r| r.ends_with("in this trace"))
+    }
+
     /// The reason that events of this kind are missing, if they are.
     pub fn missing(&self, a: Action) -> Option<String> {
         let any = |c: &Coverage| {

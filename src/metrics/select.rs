@@ -66,6 +66,13 @@ impl Filter {
         self.rwbs.is_empty() && self.op.is_empty() && !self.by_task()
     }
 
+    /// Lets only flush bios or only device flushes through, or parts of them: tasks always do, letters and operations
+    /// unless both sides' operations (write for `FWS`, flush for `FF`) are wanted.
+    pub fn parts_flushes(&self) -> bool {
+        let op = |o: Op| self.op.is_empty() || self.op.contains(&o);
+        self.by_task() || !self.rwbs.is_empty() || !(op(Op::Write) && op(Op::Flush))
+    }
+
     /// Filters on tasks.
     pub fn by_task(&self) -> bool {
         !self.comm.is_empty() || !self.pid.is_empty()

@@ -1,12 +1,13 @@
-//! `--every`: the same sections again, one set an interval. Events count where they happened, bios and requests where
-//! they ended.
+//! `--every`: the same sections again, one set an interval. Events count where they happened, bios and requests (with
+//! their issues and requeues) where they ended. What the intervals and their part of the answer take is estimated and
+//! bounded.
 
 use super::CollectorOptions;
 use super::events::Events;
 use super::registry::Sections;
 use crate::error::{Error, Result};
 use crate::event::BlockEvent;
-use crate::units::Nanos;
+use crate::units::{Nanos, human_ns};
 
 /// One interval.
 #[derive(Default)]
@@ -22,13 +23,21 @@ pub struct Series {
     origin: i64,
     slots: Vec<Slot>,
     overrun: bool,
+    /// Estimated bytes of the intervals left behind, with what they will take in the answer.
+    bytes: usize,
+    /// The latest time fed.
+    until: i64,
     /// Number and bounds of the interval found last: a division less for nearly every event.
     last: (usize, i64, i64),
 }
 
 impl Series {
-    /// Most intervals a report holds.
+    /// Most intervals a report holds, however little they hold.
     pub const MAX: usize = 100_000;
+    /// Most bytes they may take, the answer's text included: a peak of 64 MiB less what the rest of the program takes.
+    const MAX_BYTES: usize = 44 << 20;
+    /// An interval in the answer: its object, and an entry in `why` for each unknown of a device.
+    const OF_SLOT: usize = 300;
 
     pub(super) fn new(every: Nanos) -> Series {
         Series {
@@ -36,6 +45,8 @@ impl Series {
             origin: 0,
             slots: Vec::new(),
             overrun: false,
+            bytes: 0,
+            until: i64::MIN,
             last: (0, 0, 0),
         }
     }
@@ -50,14 +61,49 @@ impl Series {
         }
         if self.overrun {
             let e = format!(
-                "--every {} ns cuts this trace into more than {} intervals",
+                "--every {} ns makes {} intervals of the trace's first {}: more than fit into memory",
                 self.every,
-                Self::MAX
+                self.reached(),
+                human_ns(self.span() as f64)
             );
-            return Err(Error::usage(e)
-                .hint("choose a longer interval, or a part of the trace with --from and --to"));
+            return Err(Error::usage(e).hint(format!(
+                "that part needs at least --every {}ns; or take a shorter one with --from and --to, or fewer --by groups",
+                self.least()
+            )));
         }
         Ok(())
+    }
+
+    fn span(&self) -> i64 {
+        self.until.saturating_sub(self.origin).max(0)
+    }
+
+    /// Intervals of what was read so far.
+    fn reached(&self) -> usize {
+        self.number(Nanos(self.until.max(self.origin)))
+            .saturating_add(1)
+    }
+
+    /// The smallest interval in ns, rounded up to two digits, with which what was read so far would have fit.
+    fn least(&self) -> i64 {
+        let of_one = self.bytes / self.reached().max(1);
+        let by_bytes = Self::MAX_BYTES / of_one.saturating_add(Self::OF_SLOT);
+        let most = i64::try_from(by_bytes.clamp(1, Self::MAX)).unwrap_or(i64::MAX);
+        let least = self.span() / most + 1;
+        let mut step = 1;
+        while least / step >= 100 {
+            step *= 10;
+        }
+        (least / step + i64::from(least % step > 0)).saturating_mul(step)
+    }
+
+    /// Accounts what the interval found last holds, when another one follows it.
+    fn leave(&mut self) {
+        let slot = self.slots.get(self.last.0);
+        let of_devices = slot.map_or(0, |s| s.devs.iter().flatten().map(|d| d.footprint()).sum());
+        self.bytes = self.bytes.saturating_add(of_devices);
+        let all = self.slots.len().saturating_mul(Self::OF_SLOT);
+        self.overrun |= self.bytes.saturating_add(all) > Self::MAX_BYTES;
     }
 
     /// The number of the interval that holds `t`; what slipped before the first event belongs to the first.
@@ -68,7 +114,7 @@ impl Series {
     }
 
     fn slot(&mut self, n: usize) -> Option<&mut Slot> {
-        if self.every <= 0 || n >= Self::MAX {
+        if self.every <= 0 || n >= Self::MAX || self.overrun {
             self.overrun = true;
             return None;
         }
@@ -96,6 +142,8 @@ impl Series {
     ) -> Option<&mut Sections> {
         let (_, from, to) = self.last;
         if t.0 < from || t.0 >= to {
+            self.leave();
+            self.until = self.until.max(t.0);
             let n = self.number(t);
             let (from, to) = self.bounds(n);
             self.last = (n, from, to);
@@ -123,6 +171,7 @@ impl Series {
         }
         let last = self.number(span.1);
         if last >= Self::MAX {
+            self.until = self.until.max(span.1.0);
             self.overrun = true;
             return;
         }

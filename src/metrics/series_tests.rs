@@ -71,9 +71,9 @@ fn sums(d: &Device) -> Vec<(String, u64)> {
         let size = |s: &Option<super::report::SizeDist>| s.as_ref().map_or(0, |s| s.n);
         let time = |t: &Option<super::report::TimeDist>| t.as_ref().map_or(0, |t| t.n);
         v.extend([
-            (format!("{n} bios"), g.bios),
-            (format!("{n} completed"), g.completed),
-            (format!("{n} issues"), g.issues),
+            (format!("{n} bios"), g.bios.unwrap_or(0)),
+            (format!("{n} completed"), g.completed.unwrap_or(0)),
+            (format!("{n} issues"), g.issues.unwrap_or(0)),
             (format!("{n} sizes"), size(&g.issue_bytes)),
             (format!("{n} d2c"), time(&g.latency_ns.d2c)),
             (format!("{n} q2q"), time(&g.bio_latency_ns.q2q)),
@@ -128,7 +128,7 @@ fn quiet_intervals_are_there_and_empty() {
     assert_eq!(s.len(), 11);
     assert!(s[5].devices.is_empty());
     assert_eq!(
-        s[10].devices[0].groups[0].bios + s[10].devices[0].groups.len() as u64,
+        s[10].devices[0].groups[0].bios.unwrap() + s[10].devices[0].groups.len() as u64,
         2
     );
 }
@@ -139,12 +139,49 @@ fn too_many_intervals_are_refused() {
     let e = d.c.check().unwrap_err();
     assert_eq!(e.exit_code(), 2);
     assert!(
-        e.to_string().contains("100000") && e.to_string().contains("hint"),
+        e.to_string().contains("--every 3ns") && e.to_string().contains("hint"),
         "{e}"
     );
     assert_eq!(d.finish().series.unwrap(), []);
     assert!(drive(every(0), &[(0, 1, 1)]).c.check().is_err());
     assert!(drive(every(1000), &[(0, 1, 1)]).c.check().is_ok());
+}
+
+#[test]
+fn intervals_that_would_not_fit_are_refused_and_the_least_named() {
+    let reads: Vec<_> = (0..9000).map(|i| (i * 1000, 10, 500)).collect();
+    let d = drive(every(1000), &reads);
+    let e = d.c.check().unwrap_err().to_string();
+    let least = e
+        .split("--every ")
+        .nth(2)
+        .and_then(|s| s.split("ns").next());
+    let least: i64 = least.unwrap().parse().unwrap();
+    assert!((1000..20_000).contains(&least), "{e}");
+    let fits = drive(every(least * 2), &reads);
+    assert!(fits.c.check().is_ok(), "{least}");
+}
+
+#[test]
+fn overlaps_of_different_extent_are_told() {
+    // A read inside a write, a write over a read; the third comes after the others ended.
+    for (first, second, cases) in [
+        ((1000, 64), (1016, 8), 1),
+        ((1016, 8), (1000, 64), 1),
+        ((1000, 8), (1008, 8), 0),
+    ] {
+        let mut d = Drive::new(btt());
+        for (t, (sector, n)) in [(0, first), (10, second)] {
+            d.event(ev(t, Queue, "W", sector, n * 512));
+        }
+        for (t, (sector, n)) in [(0, first), (10, second)] {
+            let b = bio("W", n * 512, [t, -1, -1, -1, t + 1, t + 100]);
+            d.c.bio(&Bio { sector, ..b });
+        }
+        d.event(ev(900, Queue, "W", first.0 + 1, 8 * 512));
+        let told = d.finish().btt.unwrap().differences;
+        assert_eq!(told.values().sum::<u64>(), cases, "{told:?}");
+    }
 }
 
 fn btt() -> CollectorOptions {

@@ -1,7 +1,8 @@
 //! Sizes in bytes: exact, zero-length ones apart.
 
-use super::report::SizeDist;
+use super::report::{Group, SizeDist, TopSizes};
 use crate::stats::Counter;
+use std::collections::BTreeMap;
 
 /// Sizes of one kind of thing.
 #[derive(Clone, Debug, Default)]
@@ -27,13 +28,34 @@ impl Sizes {
         Some(SizeDist {
             n: self.counter.n(),
             mean: self.counter.mean()?,
-            min: histogram.first()?.0,
-            max: histogram.last()?.0,
+            min: self.counter.min()?,
+            max: self.counter.max()?,
+            rounded: self.counter.rounded(),
             p50: q(1, 2)?,
             p90: q(9, 10)?,
             p99: q(99, 100)?,
             zero: self.zero,
             histogram,
         })
+    }
+}
+
+/// The four most frequent sizes of issues over all groups.
+pub(super) fn top(groups: &[Group]) -> TopSizes {
+    let mut all: BTreeMap<u64, u64> = BTreeMap::new();
+    let sizes = groups.iter().filter_map(|g| g.issue_bytes.as_ref());
+    for (bytes, n) in sizes.flat_map(|s| &s.histogram) {
+        *all.entry(*bytes).or_default() += n;
+    }
+    let total = all.values().sum::<u64>().max(1) as f64;
+    let mut list: Vec<(u64, u64)> = all.into_iter().collect();
+    list.sort_by_key(|(b, n)| (std::cmp::Reverse(*n), *b));
+    TopSizes {
+        first: list
+            .iter()
+            .take(4)
+            .map(|(b, n)| (*b, *n as f64 / total))
+            .collect(),
+        others: list.len().saturating_sub(4),
     }
 }

@@ -134,6 +134,11 @@ impl Drive {
             out: vec![("completed", 1)],
         };
         self.devices.push(DeviceSummary {
+            completions: Account {
+                name: "completions",
+                inn: Vec::new(),
+                out: Vec::new(),
+            },
             dev,
             bio_based: true,
             ledger: [account("bios"), account("requests"), account("issues")],

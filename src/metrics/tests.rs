@@ -84,11 +84,11 @@ fn counts_sizes_and_spans_of_groups() {
     let ws = &dev.groups[2];
     assert_eq!(
         (ws.bios, ws.merged_bios, ws.requests, ws.completed),
-        (2, 1, 1, 1)
+        (Some(2), Some(1), 1, Some(1))
     );
     assert_eq!(
         (ws.issues, ws.requeues, ws.issues_per_rq),
-        (2, 1, Some(2.0))
+        (Some(2), Some(1), Some(2.0))
     );
     assert_eq!(ws.bio_bytes.as_ref().unwrap().histogram, [(4096, 2)]);
     assert_eq!(ws.issue_bytes.as_ref().unwrap().histogram, [(8192, 2)]);
@@ -118,7 +118,7 @@ fn device_sections() {
     let f = &dev.flush;
     assert_eq!(
         (f.bios, f.steps, f.sent, f.requeued, f.completed),
-        (1, 1, 1, 0, 1)
+        (Some(1), Some(1), Some(1), Some(0), Some(1))
     );
     assert_eq!(f.steps_per_flush, Some(1.0));
     assert_eq!(f.flush_ns.as_ref().unwrap().max, 100);
@@ -240,15 +240,24 @@ fn filters_select_everything_alike() {
     .finish();
     let dev = &r.devices[0];
     assert_eq!(dev.groups.len(), 1);
-    assert_eq!(dev.events.keys().copied().collect::<Vec<_>>(), ["C", "D"]);
-    assert_eq!((dev.flush.sent, dev.flush.steps), (1, 0));
+    let shown = dev.events.iter().filter(|e| !e.1.is_empty());
+    assert_eq!(shown.map(|e| *e.0).collect::<Vec<_>>(), ["C", "D"]);
+    // Half a flush account would be none: all of it is unknown.
+    assert_eq!((dev.flush.sent, dev.flush.steps), (None, None));
+    assert!(r.why["/devices/0/flush/flush_ns"].contains("under this filter"));
+    let both = small(o(Filter {
+        op: vec![Op::Flush, Op::Write],
+        ..Filter::default()
+    }))
+    .finish();
+    assert_eq!(both.devices[0].flush.steps_per_flush, Some(1.0));
     let r = small(o(Filter {
         pid: vec![77],
         ..Filter::default()
     }))
     .finish();
-    assert!(r.devices[0].groups.is_empty() && r.devices[0].events.is_empty());
-    assert!(r.why["/devices/0/flush/wait_ns"].contains("no task"));
+    assert!(r.devices[0].groups.is_empty() && r.devices[0].events["Q"].is_empty());
+    assert!(r.why["/devices/0/flush/wait_ns"].contains("tasks"));
     // blkparse's name of the device flush finds it too.
     let r = small(o(Filter {
         rwbs: vec![Rwbs::FN],
@@ -283,7 +292,7 @@ fn names_are_resolved_as_they_appear() {
     let r = d.finish();
     let g = &r.devices[0].groups;
     assert_eq!(g.len(), 1);
-    assert_eq!((g[0].by["comm"].as_str(), g[0].bios), ("fio", 2));
+    assert_eq!((g[0].by["comm"].as_str(), g[0].bios), ("fio", Some(2)));
     assert_eq!(g[0].by["size"], "4096..8191");
 }
 
@@ -336,4 +345,111 @@ fn hostile_numbers_of_devices_are_bounded_and_counted() {
     let r = d.finish();
     assert_eq!(r.devices.len(), 4096);
     assert_eq!(r.unplaced_events["Q"]["R"], 5000 - 4095);
+}
+
+fn issue_account(d: &mut Drive, open: u64) {
+    let account = |name, inn, out: Vec<(&'static str, u64)>| Account {
+        name,
+        inn: vec![inn],
+        out,
+    };
+    d.devices.push(DeviceSummary {
+        dev: DEV,
+        bio_based: false,
+        ledger: [
+            account("bios", ("Q", 0), vec![]),
+            account("requests", ("G", 0), vec![]),
+            account("issues", ("D", 10), vec![("C", 10 - open), ("open", open)]),
+        ],
+        completions: account("completions", ("C", 0), vec![]),
+        anomalies: Vec::new(),
+        completions_missing: 0,
+        remaps: Vec::new(),
+    });
+}
+
+#[test]
+fn a_recorder_that_drops_completions_leaves_depth_and_rates_unknown() {
+    for (lossy, open) in [(true, 2), (true, 0), (false, 2)] {
+        let mut d = small(CollectorOptions::default());
+        d.meta.fields.completions_may_vanish = lossy;
+        issue_account(&mut d, open);
+        let r = d.finish();
+        let dev = &r.devices[0];
+        let known = !(lossy && open > 0);
+        assert_eq!(dev.depth.is_some(), known);
+        assert_eq!(dev.iostat.w_per_s.is_some(), known);
+        assert_eq!(dev.iostat.aqu_sz.is_some(), known);
+        assert!(dev.iostat.w_await_ms.is_some() && dev.groups[2].latency_ns.d2c.is_some());
+        let q = super::quality::of_stats(&r, false);
+        let text = q.reasons.iter().map(|x| x.text.as_str());
+        let text = text.collect::<Vec<_>>().join("; ");
+        assert!(!lossy || !text.contains("never completed"), "{text}");
+        if !known {
+            let why = &r.why["/devices/0/depth"];
+            assert!(why.contains("2 of 10 issues have none"), "{why}");
+        }
+    }
+}
+
+/// The requests of a recorder that takes D and C only.
+fn issues_only(all_actions: bool, error: bool, requeue: bool) -> super::report::StatsReport {
+    let mut d = Drive::new(CollectorOptions::default());
+    d.meta.fields.all_actions = all_actions;
+    d.meta.fields.error = error;
+    d.meta.fields.completions_may_vanish = true;
+    d.event(ev(0, Issue, "R", 8, 4096));
+    if requeue {
+        d.event(ev(1, Requeue, "R", 8, 4096));
+    }
+    d.event(ev(9, Complete, "R", 8, 4096));
+    d.c.request(&rq(RequestKind::Io, "R", 4096, [-1, -1, -1, 0, 9]));
+    d.finish()
+}
+
+#[test]
+fn counts_of_events_that_were_not_recorded_are_unknown() {
+    for all_actions in [false, true] {
+        let r = issues_only(all_actions, false, false);
+        let g = &r.devices[0].groups[0];
+        assert_eq!((g.bios, g.merged_bios, g.requeues), (None, None, None));
+        assert_eq!((g.failed, g.issues_per_rq), (None, None));
+        assert_eq!((g.issues, g.completed), (Some(1), Some(1)));
+        let f = &r.devices[0].flush;
+        assert_eq!((f.bios, f.steps, f.sent), (None, None, Some(0)));
+        let missing = super::quality::missing_of(&r.devices[0], &r);
+        assert!(missing.iter().any(|m| m.event == "R"));
+    }
+    let r = issues_only(false, true, true);
+    let g = &r.devices[0].groups[0];
+    assert_eq!((g.requeues, g.failed), (Some(0), Some(0)));
+    assert_eq!(g.issues_per_rq, Some(1.0));
+    // A full recording that shows no R had none.
+    let r = small(CollectorOptions::default()).finish();
+    assert_eq!(r.devices[0].groups[0].requeues, Some(0));
+}
+
+#[test]
+fn passthrough_is_counted_and_has_no_size() {
+    let mut d = small(CollectorOptions::default());
+    let command = rq(RequestKind::Passthrough, "R", 36, [-1, -1, -1, 700, 710]);
+    d.c.issue(&command, &ev(700, Issue, "R", 0, 36));
+    d.c.request(&command);
+    let r = d.finish();
+    let g = r.devices[0].groups.iter().find(|g| g.by["rwbs"] == "R");
+    let g = g.unwrap();
+    assert_eq!((g.passthrough, g.requests, g.issues), (1, 1, Some(1)));
+    assert!(g.issue_bytes.is_none());
+}
+
+#[test]
+fn every_letter_has_an_entry() {
+    let r = small(CollectorOptions::default()).finish();
+    let keys: Vec<_> = r.devices[0].events.keys().copied().collect();
+    assert_eq!(
+        keys,
+        [
+            "A", "B", "C", "D", "F", "G", "I", "M", "P", "Q", "R", "U", "UT", "X"
+        ]
+    );
 }

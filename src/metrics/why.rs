@@ -40,6 +40,17 @@ impl Why {
         v
     }
 
+    /// A count, unless there is a reason that it is not known.
+    pub fn count(&mut self, field: &str, n: u64, unknown: Option<String>) -> Option<u64> {
+        match unknown {
+            None => Some(n),
+            Some(r) => {
+                self.note(field, r);
+                None
+            }
+        }
+    }
+
     /// All reasons.
     pub fn into_map(self) -> BTreeMap<String, String> {
         self.map

@@ -32,7 +32,11 @@ pub fn print(b: &Btt, style: &Style, out: &mut String) {
         .filter(|(_, n)| **n > 0)
         .map(|(k, n)| format!("{k} {}", human_count(*n)))
         .collect();
-    if why.is_empty() {
+    let no_queue = b.devices.values().all(Vec::is_empty) || !b.queue_events;
+    if no_queue {
+        let none = "no Q events: btt has no rows of bios without them".to_string();
+        remark("btt itself", vec![none], style, out);
+    } else if why.is_empty() {
         remark(
             "btt itself",
             vec!["prints the same: a clean trace".to_string()],

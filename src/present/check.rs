@@ -4,14 +4,14 @@ use super::device::LETTERS;
 use super::device_lines::equation;
 use super::stats::{input_line, remark};
 use super::table::{ABSENT, Table, cut, flow};
-use super::{Style, WIDTH};
+use super::{QueueRow, Style, WIDTH};
 use crate::metrics::blkparse_totals::{ComparedRow, Comparison, Scaled};
 use crate::metrics::quality::{CheckDevice, CheckInput, CheckReport, Shortfall, Verdict, percent};
 use crate::units::{human_count, human_ns};
 use std::collections::BTreeMap;
 
 /// The whole text.
-pub fn check_text(r: &CheckReport, style: &Style, verbose: bool) -> String {
+pub fn check_text(r: &CheckReport, queue: &[QueueRow], style: &Style, verbose: bool) -> String {
     let mut out = String::new();
     verdict(r, style, &mut out);
     for i in &r.inputs {
@@ -42,6 +42,10 @@ pub fn check_text(r: &CheckReport, style: &Style, verbose: bool) -> String {
     for d in &r.devices {
         out.push('\n');
         device(d, r, style, &mut out);
+    }
+    if !queue.is_empty() {
+        out.push('\n');
+        super::queue::print(queue, style, &mut out);
     }
     out.push('\n');
     summary(r, style, verbose, &mut out);
@@ -133,7 +137,7 @@ fn losses(c: &CheckInput, style: &Style, out: &mut String) {
     let lost = match i.lost_events {
         None => "this recorder does not say whether it lost events".to_string(),
         Some(0) => "the recorder lost no events".to_string(),
-        Some(n) => format!("the recorder lost {} events", human_count(n)),
+        Some(n) => format!("{} events are lost (see the verdict)", human_count(n)),
     };
     let late = (i.late_events > 0).then(|| {
         format!(

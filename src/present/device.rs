@@ -48,7 +48,7 @@ pub fn print(d: &Device, index: usize, r: &StatsReport, view: &View, out: &mut S
             out,
         );
     }
-    lines(d, view, out);
+    lines(d, r, view, out);
     if view.verbose {
         reasons(index, r, style, out);
     }
@@ -70,11 +70,10 @@ fn title(d: &Device, style: &Style) -> String {
 }
 
 /// A count, or the sign for nothing of the kind.
-fn some(n: u64) -> String {
-    if n == 0 {
-        ABSENT.to_string()
-    } else {
-        human_count(n)
+fn some(n: impl Into<Option<u64>>) -> String {
+    match n.into() {
+        None | Some(0) => ABSENT.to_string(),
+        Some(n) => human_count(n),
     }
 }
 
@@ -108,16 +107,41 @@ fn key_names(g: &Group) -> String {
 
 /// The group's label: the values of its keys.
 pub(super) fn label(g: &Group) -> String {
-    let v: Vec<&str> =
-        g.by.values()
-            .map(|s| if s.is_empty() { "(none)" } else { s })
-            .collect();
-    v.join(" ")
+    let shown = |(key, value): (&String, &String)| match (key.as_str(), value.as_str()) {
+        (_, "") => "(none)".to_string(),
+        ("size", range) => size_label(range),
+        (_, other) => other.to_string(),
+    };
+    g.by.iter().map(shown).collect::<Vec<_>>().join(" ")
+}
+
+/// `4096..8191` as people say it: `4K-8K`.
+fn size_label(range: &str) -> String {
+    let short = |n: u64| {
+        let units = [
+            (60, "E"),
+            (50, "P"),
+            (40, "T"),
+            (30, "G"),
+            (20, "M"),
+            (10, "K"),
+        ];
+        let unit = units.iter().find(|(bits, _)| n >> bits > 0);
+        unit.map_or(n.to_string(), |(bits, u)| format!("{}{u}", n >> bits))
+    };
+    let ends = range
+        .split_once("..")
+        .and_then(|(lo, hi)| Some((lo.parse::<u64>().ok()?, hi.parse::<u64>().ok()?)));
+    match ends {
+        Some((lo, hi)) if lo < hi => format!("{}-{}", short(lo), short(hi.saturating_add(1))),
+        Some((lo, _)) => short(lo),
+        None => range.to_string(),
+    }
 }
 
 fn shown_groups(d: &Device, verbose: bool) -> (Vec<&Group>, usize) {
     let mut groups: Vec<&Group> = d.groups.iter().collect();
-    groups.sort_by_key(|g| std::cmp::Reverse(g.bios.max(g.requests)));
+    groups.sort_by_key(|g| std::cmp::Reverse(g.bios.unwrap_or(0).max(g.requests)));
     let hidden = if verbose {
         0
     } else {
@@ -159,22 +183,22 @@ fn counts(groups: &[&Group], bio_based: bool, verbose: bool) -> Table {
             "lost",
         ],
     );
-    let any = |f: fn(&Group) -> u64| verbose || groups.iter().any(|g| f(g) > 0);
-    let (failed, open, lost) = (any(|g| g.failed), any(|g| g.open), any(|g| g.lost));
-    let zero = |show: bool, n: u64| {
-        if show {
-            human_count(n)
-        } else {
-            ABSENT.to_string()
-        }
+    let any = |f: fn(&Group) -> Option<u64>| verbose || groups.iter().any(|g| f(g) > Some(0));
+    let (failed, open, lost) = (
+        any(|g| g.failed),
+        any(|g| Some(g.open)),
+        any(|g| Some(g.lost)),
+    );
+    let zero = |show: bool, n: Option<u64>| match n {
+        Some(n) if show => human_count(n),
+        _ => ABSENT.to_string(),
     };
     for g in groups {
         let requests = g.requests > 0;
-        let merged = match (g.bios, g.merged_bios) {
-            (_, 0) if bio_based => ABSENT.to_string(),
-            (0, _) => ABSENT.to_string(),
-            (_, 0) => "0 %".to_string(),
-            (bios, merged) => percent(merged as f64 / bios as f64),
+        let merged = match g.merged_share {
+            Some(0.0) if !bio_based => "0 %".to_string(),
+            Some(share) if share > 0.0 => percent(share),
+            _ => ABSENT.to_string(),
         };
         t.row(
             &label(g),
@@ -186,10 +210,10 @@ fn counts(groups: &[&Group], bio_based: bool, verbose: bool) -> Table {
                 mean_size(&g.issue_bytes),
                 g.issues_per_rq
                     .map_or(ABSENT.to_string(), |v| format!("{v:.3}")),
-                zero(requests && g.issues + g.requeues > 0, g.requeues),
+                zero(requests && g.issues.max(g.requeues) > Some(0), g.requeues),
                 zero(failed, g.failed),
-                zero(open, g.open),
-                zero(lost, g.lost),
+                zero(open, Some(g.open)),
+                zero(lost, Some(g.lost)),
             ],
         );
     }
@@ -243,43 +267,22 @@ fn latencies(groups: &[&Group], bio_based: bool) -> Table {
     t.drop_absent()
 }
 
-fn sum(d: &Option<TimeDist>) -> Option<f64> {
-    d.as_ref().filter(|d| d.n > 0).map(|d| d.mean * d.n as f64)
-}
-
-/// Shares of the time from Q (else G) to the last C, over all requests of the group. G2I and I2D stand only where inserts
-/// were seen for (nearly) all that were issued; `other` is what lies outside these phases: a flush sequence's other steps.
+/// Shares of the time from Q (else G) to the last C.
 fn phases(groups: &[&Group]) -> Table {
     let mut t = Table::new(
         "time goes to",
         &["Q2G", "G2I", "I2D", "G2D", "D2C", "other", "of", ""],
     );
     for g in groups {
-        let l = &g.latency_ns;
-        let (whole, from, mean) = match (sum(&l.q2c), sum(&l.g2c)) {
-            (Some(s), _) => (s, "Q2C", &l.q2c),
-            (None, Some(s)) => (s, "G2C", &l.g2c),
-            _ => continue,
-        };
-        if whole <= 0.0 {
-            continue;
-        }
-        let n = |d: &Option<TimeDist>| d.as_ref().map_or(0, |d| d.n);
-        let inserted = n(&l.i2d) > 0 && n(&l.i2d) as f64 >= 0.95 * n(&l.g2d) as f64;
-        let q2g = if from == "Q2C" { sum(&l.q2g) } else { None };
-        let (g2i, i2d, g2d) = if inserted {
-            (sum(&l.g2i), sum(&l.i2d), None)
-        } else {
-            (None, None, sum(&l.g2d))
-        };
-        let parts = [q2g, g2i, i2d, g2d, sum(&l.d2c)];
-        let rest = whole - parts.iter().flatten().sum::<f64>();
-        let share = |v: Option<f64>| v.map_or(ABSENT.to_string(), |v| percent(v / whole));
-        let mut cells: Vec<String> = parts.iter().map(|p| share(*p)).collect();
+        let Some(p) = &g.phases else { continue };
         // Less than half a per mille is rounding.
-        cells.push(share(Some(rest).filter(|r| *r / whole >= 0.0005)));
-        cells.push(time(mean, |d| d.mean));
-        cells.push(from.to_string());
+        let other = p.other.filter(|r| *r >= 0.0005);
+        let mut cells: Vec<String> = [p.q2g, p.g2i, p.i2d, p.g2d, p.d2c, other]
+            .into_iter()
+            .map(|v| v.map_or(ABSENT.to_string(), percent))
+            .collect();
+        cells.push(human_ns(p.mean_ns));
+        cells.push(p.of.to_string());
         t.row(&label(g), cells);
     }
     t.drop_absent()

@@ -9,7 +9,7 @@ use crate::units::{human_bytes, human_count, human_ns};
 use std::collections::BTreeMap;
 
 /// Prints them all.
-pub fn lines(d: &Device, view: &View, out: &mut String) {
+pub fn lines(d: &Device, r: &StatsReport, view: &View, out: &mut String) {
     let style = &view.style;
     remark("issue sizes", sizes(d), style, out);
     remark("flushes", flushes(d), style, out);
@@ -33,89 +33,88 @@ pub fn lines(d: &Device, view: &View, out: &mut String) {
     remark("iostat", iostat(&d.iostat), style, out);
     let remaps = d.remaps.iter().map(|r| {
         format!(
-            "from {}: {} events, {} bios joined, {} not",
+            "from {}: {}, {} joined, {} not",
             r.from,
-            human_count(r.events),
-            human_count(r.joined),
+            counted(r.events, "event", "events"),
+            counted(r.joined, "bio", "bios"),
             human_count(r.unjoined)
         )
     });
     remark("remaps", remaps.collect(), style, out);
     // A filtered table lacks what the filter took out, not what the trace lacks.
     if !view.filtered {
-        remark("not known", unknown(d), style, out);
+        remark("not known", unknown(d, r), style, out);
     }
-    let negative: u64 = d.groups.iter().map(|g| g.negative_spans).sum();
-    if negative > 0 {
-        let n = human_count(negative);
-        remark(
-            "clocks",
-            vec![format!("{n} negative spans left out (CPU clocks disagree)")],
-            style,
-            out,
+    if d.negative_spans > 0 {
+        let n = counted(d.negative_spans, "span", "spans");
+        let was = if d.negative_spans == 1 { "was" } else { "were" };
+        let text = format!(
+            "{n} came out negative and {was} left out (times of different CPUs or damaged order)"
         );
+        remark("clocks", vec![text], style, out);
     }
     ledger(d, style, view.verbose, out);
 }
 
-fn unknown(d: &Device) -> Vec<String> {
-    let missing = quality::missing(&[quality::facts(d)]);
-    missing
+fn unknown(d: &Device, r: &StatsReport) -> Vec<String> {
+    let mut parts: Vec<String> = quality::missing_of(d, r)
         .iter()
         .map(|m| format!("no {} events: {}", m.event, m.unknown.join(", ")))
-        .collect()
+        .collect();
+    if let Some(why) = &d.vanished {
+        parts.push(format!("depth, rates, queue size: {why}"));
+        parts.push("latencies are a sample".to_string());
+    }
+    let step = r.recorder.time_step_ns;
+    if step >= 1000 {
+        parts.push(format!("times in steps of {}", human_ns(step as f64)));
+    }
+    parts
 }
 
-/// The four most frequent sizes of issues, over all groups.
+/// `1 step`, `2 steps`.
+fn counted(n: u64, one: &str, many: &str) -> String {
+    format!("{} {}", human_count(n), if n == 1 { one } else { many })
+}
+
 fn sizes(d: &Device) -> Vec<String> {
-    let mut all: BTreeMap<u64, u64> = BTreeMap::new();
-    for (bytes, n) in d
-        .groups
-        .iter()
-        .filter_map(|g| g.issue_bytes.as_ref())
-        .flat_map(|s| &s.histogram)
-    {
-        *all.entry(*bytes).or_default() += n;
-    }
-    let total: u64 = all.values().sum();
-    let mut top: Vec<(u64, u64)> = all.iter().map(|(b, n)| (*b, *n)).collect();
-    top.sort_by_key(|(b, n)| (std::cmp::Reverse(*n), *b));
-    let kinds = top.len();
-    let share = |n: u64| percent(n as f64 / total.max(1) as f64);
-    let mut parts: Vec<String> = top
-        .iter()
-        .take(4)
-        .map(|(b, n)| format!("{} {}", human_bytes(*b as f64), share(*n)))
-        .collect();
-    if kinds > 4 {
-        parts.push(format!("{} other sizes", kinds - 4));
+    let t = &d.top_sizes;
+    let one = |(b, share): &(u64, f64)| format!("{} {}", human_bytes(*b as f64), percent(*share));
+    let mut parts: Vec<String> = t.first.iter().map(one).collect();
+    if t.others > 0 {
+        parts.push(counted(t.others as u64, "other size", "other sizes"));
     }
     parts
 }
 
 fn flushes(d: &Device) -> Vec<String> {
     let f = &d.flush;
-    if f.steps + f.sent + f.bios == 0 {
+    if [f.steps, f.sent, f.bios, f.completed]
+        .iter()
+        .all(|n| n.unwrap_or(0) == 0)
+    {
         return Vec::new();
     }
+    let bios = f.bios.map(|n| counted(n, "flush bio", "flush bios"));
     if d.kind == "bio" {
-        return vec![format!(
-            "{} flush bios (the devices below flush)",
-            human_count(f.bios)
-        )];
+        return bios
+            .map(|n| format!("{n} (the devices below flush)"))
+            .into_iter()
+            .collect();
     }
-    let requeued = if f.requeued > 0 {
-        format!(" ({} taken back)", human_count(f.requeued))
-    } else {
-        String::new()
-    };
-    let mut parts = vec![format!(
-        "{} steps asked ({} flush bios) → {} sent{requeued} → {} completed",
-        human_count(f.steps),
-        human_count(f.bios),
-        human_count(f.sent),
-        human_count(f.completed)
-    )];
+    let requeued = f.requeued.filter(|n| *n > 0);
+    let requeued = requeued.map_or(String::new(), |n| {
+        format!(" ({} taken back)", human_count(n))
+    });
+    let bios = bios.map_or(String::new(), |n| format!(" ({n})"));
+    let chain = [
+        f.steps
+            .map(|n| format!("{} asked{bios}", counted(n, "step", "steps"))),
+        f.sent.map(|n| format!("{} sent{requeued}", human_count(n))),
+        f.completed.map(|n| format!("{} completed", human_count(n))),
+    ];
+    let chain: Vec<String> = chain.into_iter().flatten().collect();
+    let mut parts = vec![chain.join(" → ")];
     parts.extend(
         f.steps_per_flush
             .map(|v| format!("{v:.2} steps served by each")),
@@ -168,6 +167,10 @@ fn iostat(i: &Iostat) -> Vec<String> {
     let rate =
         |name: &str, v: Option<f64>| v.filter(|v| *v > 0.0).map(|v| format!("{name} {v:.1}"));
     let value = |name: &str, v: Option<f64>, unit: &str| v.map(|v| format!("{name} {v:.2}{unit}"));
+    let flow = |name: &str, v: Option<f64>| {
+        v.filter(|v| *v > 0.0)
+            .map(|v| format!("{name} {}/s", human_bytes(v * 1024.0)))
+    };
     let pct =
         |name: &str, v: Option<f64>| v.filter(|v| *v >= 0.05).map(|v| format!("{name} {v:.1}"));
     [
@@ -175,10 +178,13 @@ fn iostat(i: &Iostat) -> Vec<String> {
         rate("w/s", i.w_per_s),
         rate("d/s", i.d_per_s),
         rate("f/s", i.f_per_s),
+        flow("read", i.rkib_per_s),
+        flow("written", i.wkib_per_s),
         value("rareq-sz", i.rareq_kib, ""),
         value("wareq-sz", i.wareq_kib, ""),
         value("r_await", i.r_await_ms, ""),
         value("w_await", i.w_await_ms, ""),
+        value("d_await", i.d_await_ms, ""),
         value("f_await", i.f_await_ms, ""),
         value("aqu-sz", i.aqu_sz, ""),
         pct("%rrqm", i.rrqm_pct),
@@ -216,26 +222,60 @@ fn ledger(d: &Device, style: &Style, verbose: bool, out: &mut String) {
     for a in d.ledger.iter().filter(|a| verbose || a.balance != 0) {
         let empty = a.r#in.values().chain(a.out.values()).all(|n| *n == 0);
         if !empty {
-            remark(a.account, vec![equation(a)], style, out);
+            let mut text = equation(a);
+            if a.balance == 0 {
+                text.push_str("  balances");
+            }
+            remark(a.account, vec![text], style, out);
         }
     }
 }
 
-/// With `-v`: why something of this device is null.
+/// With `-v`: why something of this device is null: each reason once, behind the fields it is of.
 pub fn reasons(index: usize, r: &StatsReport, style: &Style, out: &mut String) {
     let prefix = format!("/devices/{index}/");
-    let mut texts: Vec<&str> = r
-        .why
-        .iter()
-        .filter(|(k, _)| k.starts_with(&prefix))
-        .map(|(_, v)| v.as_str())
-        .collect();
-    texts.sort_unstable();
-    texts.dedup();
+    let device = r.devices.get(index);
+    let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (pointer, reason) in &r.why {
+        if let Some(path) = pointer.strip_prefix(&prefix) {
+            let fields = by_reason.entry(reason).or_default();
+            fields.push(field_name(path, device));
+        }
+    }
+    let one = |(reason, fields): (&str, Vec<String>)| {
+        let rest = fields.len().saturating_sub(FIELDS);
+        let mut names: Vec<String> = fields.into_iter().take(FIELDS).collect();
+        if rest > 0 {
+            names.push(format!("{rest} more"));
+        }
+        format!("{}: {reason}", names.join(", "))
+    };
     remark(
         "why –",
-        texts.iter().map(|s| (*s).to_string()).collect(),
+        by_reason.into_iter().map(one).collect(),
         style,
         out,
     );
+}
+
+/// So many fields are named for one reason.
+const FIELDS: usize = 6;
+
+/// `groups/2/latency_ns/g2i` as `WS g2i`, `bio_latency_ns` with `bio` before the span, all else with dots.
+fn field_name(path: &str, d: Option<&Device>) -> String {
+    let mut parts = path.split('/');
+    if parts.next() != Some("groups") {
+        return path.replace('/', ".");
+    }
+    let index = parts.next().and_then(|n| n.parse::<usize>().ok());
+    let group = index.and_then(|i| d?.groups.get(i));
+    let mut name = group.map_or(String::new(), super::device::label);
+    for p in parts {
+        match p {
+            "latency_ns" => {}
+            "bio_latency_ns" => name.push_str(" bio"),
+            p => name.push_str(&format!(" {p}")),
+        }
+    }
+    name
 }

@@ -7,6 +7,8 @@ pub mod csv;
 mod device;
 mod device_lines;
 pub mod json;
+mod queue;
+mod remedy;
 pub mod rows;
 mod series;
 mod stats;
@@ -15,6 +17,8 @@ mod style;
 mod table;
 
 pub use check::check_text;
+pub use queue::QueueRow;
+pub use remedy::Remedy;
 pub use stats::stats_text;
 pub use stats_csv::stats_csv;
 pub use style::Style;
@@ -28,6 +32,8 @@ pub struct View {
     pub verbose: bool,
     /// Its numbers are those of filtered bios and requests.
     pub filtered: bool,
+    /// What the verdict must know besides the trace.
+    pub remedy: Remedy,
 }
 
 /// No text for people is wider than this.

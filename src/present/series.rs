@@ -47,7 +47,10 @@ fn with_d2c(d: &Device) -> impl Iterator<Item = &TimeDist> {
 
 fn cells(d: &Device, secs: f64) -> Vec<String> {
     let events: u64 = d.events.values().flat_map(|m| m.values()).sum();
-    let count = |f: fn(&Group) -> u64| human_count(d.groups.iter().map(f).sum());
+    let count = |f: fn(&Group) -> Option<u64>| {
+        let sum: Option<u64> = d.groups.iter().map(f).sum();
+        sum.map_or(ABSENT.to_string(), human_count)
+    };
     // Bio-based devices have no issues: their bytes are those of bios.
     let bytes = |g: &Group| {
         let s = if d.kind == "bio" {
@@ -66,7 +69,7 @@ fn cells(d: &Device, secs: f64) -> Vec<String> {
         if d.kind == "bio" {
             ABSENT.to_string()
         } else {
-            count(|g| g.requests)
+            count(|g| Some(g.requests))
         },
         format!("{mib:.2}"),
         if secs > 0.0 {

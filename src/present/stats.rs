@@ -76,7 +76,9 @@ fn head(r: &StatsReport, view: &View, out: &mut String) {
             human_count(events)
         ));
     }
-    verdict_line(&quality::of_stats(r, view.filtered), out, style);
+    let mut q = quality::of_stats(r, view.filtered);
+    view.remedy.apply(&mut q);
+    verdict_line(&q, out, style);
 }
 
 /// `trace.gz  blkparse, gzip · 43,216 events`, and what is told besides.

@@ -4,10 +4,11 @@ use super::csv;
 use crate::frame::Value;
 use crate::metrics::report::{Device, Group, SizeDist, StatsReport, TimeDist};
 
-const COUNTS: [&str; 11] = [
+const COUNTS: [&str; 12] = [
     "bios",
     "merged_bios",
     "requests",
+    "passthrough",
     "completed",
     "failed",
     "issues",
@@ -100,13 +101,14 @@ fn group(g: &Group, row: &mut Vec<Value<'_>>) {
         [
             g.bios,
             g.merged_bios,
-            g.requests,
+            Some(g.requests),
+            Some(g.passthrough),
             g.completed,
             g.failed,
             g.issues,
             g.requeues,
         ]
-        .map(Value::Uint),
+        .map(|n| n.map_or(Value::Absent, Value::Uint)),
     );
     row.push(g.issues_per_rq.map_or(Value::Absent, number));
     row.extend([g.open, g.lost, g.negative_spans].map(Value::Uint));

@@ -31,19 +31,22 @@ fn size(n: u64, bytes: u64, zero: u64) -> Option<SizeDist> {
         p99: bytes,
         zero,
         histogram,
+        rounded: 0,
     })
 }
 
 pub fn group(rwbs: &str) -> Group {
     Group {
         by: BTreeMap::from([("rwbs".to_string(), rwbs.to_string())]),
-        bios: 0,
-        merged_bios: 0,
+        bios: Some(0),
+        merged_bios: Some(0),
+        merged_share: None,
         requests: 0,
-        completed: 0,
-        failed: 0,
-        issues: 0,
-        requeues: 0,
+        passthrough: 0,
+        completed: Some(0),
+        failed: Some(0),
+        issues: Some(0),
+        requeues: Some(0),
         issues_per_rq: None,
         open: 0,
         lost: 0,
@@ -51,15 +54,31 @@ pub fn group(rwbs: &str) -> Group {
         issue_bytes: None,
         latency_ns: RequestLatency::default(),
         bio_latency_ns: BioLatency::default(),
+        phases: None,
         negative_spans: 0,
         pairing: BTreeMap::new(),
     }
 }
 
+fn phases(mean_ns: f64, [q2g, g2d, d2c, other]: [Option<f64>; 4]) -> Option<Phases> {
+    Some(Phases {
+        of: "Q2C",
+        mean_ns,
+        q2g,
+        g2i: None,
+        i2d: None,
+        g2d,
+        d2c,
+        other,
+    })
+}
+
 fn writes() -> Group {
     let mut g = group("WS");
-    (g.bios, g.merged_bios, g.requests, g.completed, g.issues) =
-        (13_818, 6_911, 6_907, 6_907, 6_907);
+    (g.bios, g.merged_bios, g.requests) = (Some(13_818), Some(6_911), 6_907);
+    (g.completed, g.issues) = (Some(6_907), Some(6_907));
+    g.merged_share = Some(6_911.0 / 13_818.0);
+    g.phases = phases(10e6, [Some(0.01), Some(0.45), Some(0.54), None]);
     g.issues_per_rq = Some(1.0);
     g.bio_bytes = size(13_818, 2048, 0);
     g.issue_bytes = size(6_907, 4096, 0);
@@ -77,7 +96,9 @@ fn writes() -> Group {
 
 fn flush_bios() -> Group {
     let mut g = group("FWS");
-    (g.bios, g.requests, g.completed) = (82, 82, 82);
+    (g.bios, g.requests, g.completed) = (Some(82), 82, Some(82));
+    g.merged_share = Some(0.0);
+    g.phases = phases(1.32e6, [Some(0.008), None, None, Some(0.992)]);
     g.latency_ns.q2c = dist(82, 1_320_000.0, 4_000_000);
     g.latency_ns.q2g = dist(82, 10_000.0, 20_000);
     g.latency_ns.g2c = dist(82, 1_310_000.0, 4_000_000);
@@ -86,7 +107,7 @@ fn flush_bios() -> Group {
 
 fn device_flushes() -> Group {
     let mut g = group("FF");
-    (g.requests, g.completed, g.issues) = (82, 82, 82);
+    (g.requests, g.completed, g.issues) = (82, Some(82), Some(82));
     g.issues_per_rq = Some(1.0);
     g.latency_ns.d2c = dist(82, 620_000.0, 2_000_000);
     g.latency_ns.fd2c = dist(82, 620_000.0, 2_000_000);
@@ -129,11 +150,11 @@ pub fn device() -> Device {
         ],
         groups: vec![writes(), flush_bios(), device_flushes()],
         flush: Flush {
-            bios: 82,
-            steps: 82,
-            sent: 82,
-            requeued: 0,
-            completed: 82,
+            bios: Some(82),
+            steps: Some(82),
+            sent: Some(82),
+            requeued: Some(0),
+            completed: Some(82),
             steps_per_flush: Some(1.0),
             flush_ns: dist(82, 620_000.0, 2_000_000),
             wait_ns: dist(82, 1_310_000.0, 4_000_000),
@@ -158,6 +179,12 @@ pub fn device() -> Device {
         },
         losses: Losses::default(),
         remaps: Vec::new(),
+        top_sizes: TopSizes {
+            first: vec![(4096, 1.0)],
+            others: 0,
+        },
+        negative_spans: 0,
+        vanished: None,
     }
 }
 
@@ -176,6 +203,7 @@ pub fn report() -> StatsReport {
             lost_events: Some(0),
             late_events: 0,
         }],
+        recorder: Recorder::from(&crate::event::Fields::BLKTRACE),
         span_ns: 1_980_000_000,
         start_ns: 0,
         unplaced_events: BTreeMap::new(),

@@ -6,7 +6,7 @@ use super::*;
 use crate::event::DevId;
 use crate::metrics::blkparse_totals::{ComparedRow, Comparison, Scaled};
 use crate::metrics::quality::{self, CheckDevice, CheckInput, CheckReport, DefectRow, Verdict};
-use crate::metrics::report::{AccountRow, Btt, BttRow, Interval, Losses, RemapRow};
+use crate::metrics::report::{AccountRow, Btt, BttRow, Interval, Losses, Recorder, RemapRow};
 use std::collections::BTreeMap;
 
 const PLAIN: fn() -> Style = || Style::new(false);
@@ -16,6 +16,7 @@ fn view(color: bool, verbose: bool) -> View {
         style: Style::new(color),
         verbose,
         filtered: false,
+        remedy: Default::default(),
     }
 }
 
@@ -106,8 +107,16 @@ fn hard() -> crate::metrics::report::StatsReport {
     let mut g = group("kworker/u129:12-very-long-workqueue-name");
     (
         g.bios, g.requests, g.failed, g.open, g.lost, g.requeues, g.issues,
-    ) = (u64::MAX / 4, 1_234_567_890, 5, 200, 700, 12, 1_234_567_902);
-    g.negative_spans = 4;
+    ) = (
+        Some(u64::MAX / 4),
+        1_234_567_890,
+        Some(5),
+        200,
+        700,
+        Some(12),
+        Some(1_234_567_902),
+    );
+    d.negative_spans = 4;
     g.latency_ns.q2c = dist(9, 12_345_678_901_234.0, u64::MAX / 4);
     d.groups.push(g);
     d.remaps = vec![
@@ -216,6 +225,7 @@ fn btts_rows_are_seconds_with_nine_decimals() {
             ("259,0".to_string(), vec![row.clone()]),
             ("ALL".to_string(), vec![row]),
         ]),
+        queue_events: true,
         differences: BTreeMap::from([("split", 2)]),
     });
     let got = stats_text(&r, &view(false, false));
@@ -258,6 +268,13 @@ fn compared_rows() -> Vec<ComparedRow> {
     ]
 }
 
+fn lossy() -> Recorder {
+    Recorder {
+        completions_may_vanish: true,
+        ..report().recorder
+    }
+}
+
 fn check_report() -> CheckReport {
     let ledger = vec![
         AccountRow {
@@ -287,8 +304,8 @@ fn check_report() -> CheckReport {
     };
     let mut input = report().inputs.remove(0);
     input.defects = BTreeMap::from([("cut_line", 1)]);
-    let q = quality::judge(std::slice::from_ref(&input), &[d.facts()]);
-    let missing = quality::missing(&[d.facts()]);
+    let q = quality::judge(std::slice::from_ref(&input), &[d.facts()], &lossy());
+    let missing = quality::missing(&[d.facts()], &lossy());
     CheckReport {
         schema: "blkan.check/1",
         quality: q,
@@ -321,13 +338,13 @@ fn check_report() -> CheckReport {
 
 #[test]
 fn check_reads_like_this() {
-    let got = check_text(&check_report(), &PLAIN(), false);
+    let got = check_text(&check_report(), &[], &PLAIN(), false);
     narrow(&got);
     let want = "\
 usable with care · 43,216 events in 2.50 s
   because      1 damaged line
                8,0: the account of issues is off by 2
-               8,0: 8 of 60 issues never completed (13.3 %)
+               8,0: the recorder lost the completions of 8 of 60 issues (13.3 %)
 
 trace.gz  blkparse, gzip · 43,216 events
   lines        43,300 = 43,216 events + 84 skipped + 1 damaged · skipped: message 3, summary 80
@@ -385,6 +402,7 @@ fn a_filter_is_no_flaw_of_the_trace() {
         &r,
         &View {
             filtered: true,
+            remedy: Default::default(),
             ..view(false, false)
         },
     );
@@ -403,7 +421,7 @@ fn a_bio_based_device_shows_bios_only() {
     d.kind = "bio";
     d.events.retain(|a, _| matches!(*a, "Q" | "C"));
     let mut g = group("WS");
-    g.bios = 100;
+    g.bios = Some(100);
     g.bio_latency_ns.q2c = dist(100, 2e6, 9_000_000);
     d.groups = vec![g];
     d.depth = None;

@@ -1,4 +1,5 @@
-//! An exact counter of values: value → how often. For sizes, of which a trace has few.
+//! A counter of values: value → how often. For sizes, of which a trace has few: 16,384 distinct values are exact; later new
+//! ones are rounded to within 0.4 % and counted as such, so that memory is bounded.
 
 use rustc_hash::FxHashMap;
 
@@ -10,7 +11,13 @@ pub struct Counter {
     /// The value counted last and how often in a row: I/O sizes repeat.
     last: (u64, u64),
     map: FxHashMap<u64, u64>,
+    /// Values that were rounded.
+    rounded: u64,
+    range: Option<(u64, u64)>,
 }
+
+/// Distinct values kept exactly.
+const EXACT: usize = 16_384;
 
 impl Counter {
     /// Counts one value.
@@ -27,9 +34,38 @@ impl Counter {
 
     fn settle(&mut self) {
         if self.last.1 > 0 {
-            *self.map.entry(self.last.0).or_default() += self.last.1;
+            let (v, n) = (self.last.0, self.last.1);
             self.last.1 = 0;
+            let (lo, hi) = self.range.unwrap_or((v, v));
+            self.range = Some((lo.min(v), hi.max(v)));
+            let known = self.map.len() < EXACT || self.map.contains_key(&v);
+            if !known {
+                self.rounded += n;
+            }
+            let v = if known { v } else { super::hist::rounded(v) };
+            *self.map.entry(v).or_default() += n;
         }
+    }
+
+    fn settled(&self) -> Counter {
+        let mut all = self.clone();
+        all.settle();
+        all
+    }
+
+    /// Exact smallest value.
+    pub fn min(&self) -> Option<u64> {
+        self.settled().range.map(|r| r.0)
+    }
+
+    /// Exact greatest value.
+    pub fn max(&self) -> Option<u64> {
+        self.settled().range.map(|r| r.1)
+    }
+
+    /// Samples that stand in [`Counter::counts`] under a value up to 0.4 % away.
+    pub fn rounded(&self) -> u64 {
+        self.settled().rounded
     }
 
     /// Samples.
@@ -44,14 +80,12 @@ impl Counter {
 
     /// Every value and how often, ascending.
     pub fn counts(&self) -> Vec<(u64, u64)> {
-        let mut all = self.clone();
-        all.settle();
-        let mut v: Vec<_> = all.map.into_iter().collect();
+        let mut v: Vec<_> = self.settled().map.into_iter().collect();
         v.sort_unstable();
         v
     }
 
-    /// The quantile `num / den` by nearest rank, exact. `counts` as [`Counter::counts`] gave them.
+    /// The quantile `num / den` by nearest rank, as exact as the counts. `counts` as [`Counter::counts`] gave them.
     pub fn quantile_of(counts: &[(u64, u64)], num: u64, den: u64) -> Option<u64> {
         let n = counts.iter().map(|c| c.1).sum();
         let rank = super::nearest_rank(n, num, den);
@@ -60,15 +94,6 @@ impl Counter {
             below += c;
             (below >= rank).then_some(*v)
         })
-    }
-
-    /// Adds all samples of `o`.
-    pub fn merge(&mut self, o: &Counter) {
-        self.n += o.n;
-        self.sum += o.sum;
-        for (v, c) in o.counts() {
-            *self.map.entry(v).or_default() += c;
-        }
     }
 }
 
@@ -84,10 +109,8 @@ mod tests {
             b in prop::collection::vec(0u64..40, 0..200),
         ) {
             let mut c = Counter::default();
-            let mut d = Counter::default();
             a.iter().for_each(|v| c.add(*v));
-            b.iter().for_each(|v| d.add(*v));
-            c.merge(&d);
+            b.iter().for_each(|v| c.add(*v));
             let mut v = [a, b].concat();
             v.sort_unstable();
             let counts = c.counts();
@@ -102,6 +125,25 @@ mod tests {
                     .then(|| v[crate::stats::nearest_rank(v.len() as u64, p, 100) as usize - 1]);
                 prop_assert_eq!(Counter::quantile_of(&counts, p, 100), want);
             }
+            prop_assert_eq!((c.min(), c.max()), (v.first().copied(), v.last().copied()));
         }
+    }
+
+    #[test]
+    fn memory_is_bounded_and_rounding_counted() {
+        let mut c = Counter::default();
+        (1..=300_000u64).for_each(|v| c.add(v * 512));
+        c.add(512);
+        assert_eq!(
+            (c.n(), c.min(), c.max()),
+            (300_001, Some(512), Some(300_000 * 512))
+        );
+        assert_eq!(c.rounded(), 300_000 - EXACT as u64);
+        let counts = c.counts();
+        assert!(counts.len() < EXACT + 8192, "{}", counts.len());
+        assert_eq!(counts.first(), Some(&(512, 2)));
+        let p50 = Counter::quantile_of(&counts, 1, 2).unwrap();
+        assert!(p50.abs_diff(150_000 * 512) * 200 <= 150_000 * 512, "{p50}");
+        assert_eq!(counts.iter().map(|c| c.1).sum::<u64>(), 300_001);
     }
 }

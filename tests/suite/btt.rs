@@ -110,6 +110,25 @@ fn clean_traces_give_btts_table() {
 }
 
 #[test]
+fn overlaps_are_told() {
+    let mut seen = 0;
+    for c in cases() {
+        if !c.name.contains("hard-overlap") {
+            continue;
+        }
+        let s = json(&["stats", "--btt"], &c.input("blkparse").expect("a text"));
+        let told = s["btt"]["differences"].as_object().expect("differences");
+        assert!(
+            told.keys().any(|k| k.contains("different extent")),
+            "{}: {told:?}",
+            c.name
+        );
+        seen += 1;
+    }
+    assert!(seen > 0);
+}
+
+#[test]
 fn counts_do_not_depend_on_btt_being_asked() {
     let c = cases()
         .into_iter()

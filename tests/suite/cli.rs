@@ -332,7 +332,7 @@ fn tables_fit_a_hundred_columns() {
 fn rows_have_the_fields_their_header_names() {
     for command in ["events", "requests", "bios"] {
         let csv = run(&[command, "--csv", TRACE]).text();
-        let mut lines = csv.lines().map(super::cross_format::fields);
+        let mut lines = csv.lines().map(super::support::fields);
         let head = lines.next().expect("a header");
         let mut n = 0;
         for l in lines {

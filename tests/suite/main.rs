@@ -11,6 +11,8 @@ mod golden;
 mod hard_cases;
 mod hostile;
 mod laws;
+mod load;
+mod shapes;
 mod source;
 mod support;
 mod tables;

@@ -218,3 +218,19 @@ impl Differences {
         assert!(self.0.is_empty(), "{} differences:\n{shown}", self.0.len());
     }
 }
+
+/// The fields of a CSV line; a quoted one may hold commas and doubled quotes.
+pub fn fields(line: &str) -> Vec<String> {
+    let (mut out, mut field, mut quoted) = (Vec::new(), String::new(), false);
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' if quoted && chars.peek() == Some(&'"') => field.extend(chars.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => out.push(std::mem::take(&mut field)),
+            c => field.push(c),
+        }
+    }
+    out.push(field);
+    out
+}

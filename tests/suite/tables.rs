@@ -18,10 +18,10 @@ fn the_page_lists_the_columns() {
     d.done();
 }
 
-/// `docs/output.md` has a section of the command, with a row for every column, in order, with its type.
+/// `docs/output-rows.md` has a section of the command, with a row for every column, in order, with its type.
 fn page_lists<T: Record>(command: &str, d: &mut Differences) {
-    let page = fs::read_to_string(root().join("docs/output.md")).expect("docs/output.md");
-    let head = format!("### Columns of `{command}`");
+    let page = fs::read_to_string(root().join("docs/output-rows.md")).expect("docs/output-rows.md");
+    let head = format!("## Columns of `{command}`");
     let section = page.split_once(&head).map(|s| s.1).unwrap_or_default();
     let section = section.split("\n#").next().unwrap_or_default();
     let rows = section.lines().filter(|l| l.starts_with("| `"));
@@ -40,7 +40,7 @@ fn page_lists<T: Record>(command: &str, d: &mut Differences) {
         .map(|c| [c.name.to_string(), c.type_name().to_string()])
         .collect();
     d.check(listed == want, || {
-        format!("docs/output.md, {command}:\nlisted {listed:?}\nwanted {want:?}")
+        format!("docs/output-rows.md, {command}:\nlisted {listed:?}\nwanted {want:?}")
     });
 }
 

@@ -1,8 +1,7 @@
 //! What is in the tables: read again with polars and compared cell by cell with the rows of `--json` and `--csv`, and
 //! with numbers counted without blkan.
 
-use super::cross_format::fields;
-use super::support::{Differences, cases, run};
+use super::support::{Differences, cases, fields, run};
 use polars::prelude::{AnyValue, DataFrame};
 use polars_io::SerReader;
 use polars_io::ipc::IpcReader;
@@ -140,11 +139,9 @@ fn filters_pick_the_same_rows() {
     for more in [
         &["--rwbs", "FF"][..],
         &["--op", "write", "--from", "0.1", "--to", "0.2"],
-        &["--comm", "no-such-task"],
     ] {
         let n = compare(&mut d, "requests", more, input);
-        assert!(n < all, "{more:?}: {n} of {all}");
-        assert_eq!(n == 0, more.contains(&"no-such-task"), "{more:?}: {n}");
+        assert!(n > 0 && n < all, "{more:?}: {n} of {all}");
     }
     d.done();
 }

@@ -78,7 +78,11 @@ fn events_are_those_awk_counts() {
     for (c, known, s) in known() {
         for (dev, k) in &known {
             let want = serde_json::to_value(&k["events"]).expect("plain numbers");
-            let got = pick(&s, &format!("devices[{dev}].events"));
+            let mut got = pick(&s, &format!("devices[{dev}].events"));
+            // Letters without an event are there, empty.
+            if let Some(Value::Object(m)) = &mut got {
+                m.retain(|_, rows| rows.as_object().is_some_and(|r| !r.is_empty()));
+            }
             d.check(got.as_ref() == Some(&want), || {
                 format!("{} {dev}: events {got:?}, known {want}", c.name)
             });
@@ -330,6 +334,28 @@ fn fsync_takes_no_longer_than_fio_saw() {
     );
 }
 
+/// What may explain a row of blkparse's summary that is not exactly what its lines add up to.
+const EXPLAINED: &[&str] = &[
+    "this blkparse drops the parts of a KiB of each event",
+    "blkparse prints its ordinary writes in this row",
+];
+
+/// Whether `check` found a row of the summary to be true, exactly or for a reason that is known.
+pub fn sound_row(row: &Value) -> bool {
+    let reason = &row["reason"];
+    let explained = reason.is_null() || reason.as_str().is_some_and(|r| EXPLAINED.contains(&r));
+    row["ok"] == true && explained
+}
+
+#[test]
+fn rows_that_differ_are_not_sound() {
+    use serde_json::json;
+    assert!(sound_row(&json!({"ok": true, "reason": null})));
+    assert!(sound_row(&json!({"ok": true, "reason": EXPLAINED[0]})));
+    assert!(!sound_row(&json!({"ok": true, "reason": "something new"})));
+    assert!(!sound_row(&json!({"ok": false, "reason": EXPLAINED[0]})));
+}
+
 #[test]
 fn check_agrees_with_the_summary_of_each_text() {
     let mut d = Differences::default();
@@ -348,9 +374,7 @@ fn check_agrees_with_the_summary_of_each_text() {
             format!("{}: only {} rows compared", c.name, rows.len())
         });
         for row in rows {
-            d.check(row["ok"] == true || row["reason"].is_string(), || {
-                format!("{}: {row}", c.name)
-            });
+            d.check(sound_row(row), || format!("{}: {row}", c.name));
         }
     }
     d.done();

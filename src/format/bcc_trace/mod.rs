@@ -30,6 +30,7 @@ static INFO: FormatInfo = FormatInfo {
     fields: Fields {
         error: false,
         time_step_ns: 10_000,
+        all_actions: false,
         ..BPF_FIELDS
     },
     order: Order::PerCpu,
@@ -39,7 +40,7 @@ static INFO: FormatInfo = FormatInfo {
 
 /// The step of the printed time around `t`, in ns: six digits after the dot below 10 s, one fewer for each further
 /// digit before it (`"%9.6f"` cut to eight characters).
-pub fn time_step(t: Nanos) -> u64 {
+fn time_step(t: Nanos) -> u64 {
     let mut secs = t.0.unsigned_abs() / 1_000_000_000;
     let mut step = 1_000;
     while secs >= 10 && step < 1_000_000_000 {
@@ -77,7 +78,11 @@ impl LineFormat for BccTrace {
     }
 
     fn parse_line(&self, line: &[u8], ctx: &mut LineCtx) -> Line {
-        line::parse(line, ctx)
+        let parsed = line::parse(line, ctx);
+        if let Line::Event(e) = &parsed {
+            ctx.coarsest_step(time_step(e.time));
+        }
+        parsed
     }
 }
 

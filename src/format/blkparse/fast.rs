@@ -136,19 +136,20 @@ fn action(letters: &[u8]) -> Option<Action> {
 #[inline]
 pub(super) fn line(text: &[u8]) -> Option<EventLine<'_>> {
     let mut s = Scan { text, at: 0 };
-    let event = header(&mut s)?;
-    match event.action {
+    let (event, seq) = header(&mut s)?;
+    let fields = match event.action {
         Action::Complete | Action::Requeue => ended(event, s),
         Action::Plug | Action::Unplug | Action::UnplugTimer => plug(event, s),
         Action::Remap => remap(event, s),
         Action::Split => None,
         _ => queued(event, s),
-    }
+    };
+    fields.map(|f| EventLine { seq, ..f })
 }
 
 /// Device to rwbs, and the blanks behind it.
 #[inline]
-fn header(s: &mut Scan<'_>) -> Option<BlockEvent> {
+fn header(s: &mut Scan<'_>) -> Option<(BlockEvent, u64)> {
     s.blanks();
     let major = s.number().filter(|v| *v <= 0xfff)?;
     s.byte(b',')?;
@@ -156,7 +157,7 @@ fn header(s: &mut Scan<'_>) -> Option<BlockEvent> {
     s.gap()?;
     let cpu = u16::try_from(s.number()?).ok()?;
     s.gap()?;
-    s.number()?;
+    let seq = s.number()?;
     s.gap()?;
     let secs = s.number().filter(|v| *v < 9_000_000_000)?;
     s.byte(b'.')?;
@@ -177,7 +178,7 @@ fn header(s: &mut Scan<'_>) -> Option<BlockEvent> {
     event.cpu = cpu;
     event.pid = pid;
     event.rwbs = Rwbs::new(letters);
-    Some(event)
+    Some((event, seq))
 }
 
 #[inline]
@@ -186,21 +187,33 @@ fn queued<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<EventLine<'a>> {
         (event.sector, event.bytes) = s.extent()?;
     }
     let comm = Some(s.name()?);
-    Some(EventLine { event, comm })
+    Some(EventLine {
+        event,
+        comm,
+        seq: 0,
+    })
 }
 
 #[inline]
 fn ended<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<EventLine<'a>> {
     (event.sector, event.bytes) = s.extent()?;
     event.error = s.error()?;
-    Some(EventLine { event, comm: None })
+    Some(EventLine {
+        event,
+        comm: None,
+        seq: 0,
+    })
 }
 
 #[inline]
 fn plug<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<EventLine<'a>> {
     if event.action == Action::Plug {
         let comm = Some(s.name()?);
-        return Some(EventLine { event, comm });
+        return Some(EventLine {
+            event,
+            comm,
+            seq: 0,
+        });
     }
     let digits = s
         .text
@@ -216,7 +229,11 @@ fn plug<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<EventLine<'a>> {
     event.aux = depth.number()?;
     s.text = s.text.get(..end)?.strip_suffix(b" ")?;
     let comm = Some(s.name()?);
-    Some(EventLine { event, comm })
+    Some(EventLine {
+        event,
+        comm,
+        seq: 0,
+    })
 }
 
 #[inline]
@@ -233,5 +250,9 @@ fn remap<'a>(mut event: BlockEvent, mut s: Scan<'a>) -> Option<EventLine<'a>> {
     s.gap()?;
     event.aux = s.number()?;
     event.aux_dev = DevId::new(major as u32, minor as u32);
-    (s.at == s.text.len()).then_some(EventLine { event, comm: None })
+    (s.at == s.text.len()).then_some(EventLine {
+        event,
+        comm: None,
+        seq: 0,
+    })
 }

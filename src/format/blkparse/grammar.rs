@@ -5,7 +5,7 @@
 
 use super::{EventLine, Parsed};
 use crate::event::{Action, BlockEvent, DevId, Rwbs};
-use crate::format::{Defect, SkipRule};
+use crate::format::Defect;
 use crate::units::Nanos;
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_while, take_while_m_n, take_while1};
@@ -154,7 +154,7 @@ fn fields(text: &[u8]) -> Result<Parsed<'_>, Defect> {
     let text = blank(text, Defect::BadDevice)?;
     let (text, cpu) = need(number_u32, Defect::NotAnEvent, text)?;
     let text = blank(text, Defect::NotAnEvent)?;
-    let (text, _sequence) = need(number, Defect::NotAnEvent, text)?;
+    let (text, seq) = need(number, Defect::NotAnEvent, text)?;
     let text = blank(text, Defect::NotAnEvent)?;
     let (text, at) = need(time, Defect::BadTime, text)?;
     let text = blank(text, Defect::BadTime)?;
@@ -163,7 +163,8 @@ fn fields(text: &[u8]) -> Result<Parsed<'_>, Defect> {
     if let Some(rest) = text.strip_prefix(b"m")
         && rest.first().is_none_or(u8::is_ascii_whitespace)
     {
-        return Ok(Parsed::Skip(SkipRule::Message));
+        let cpu = u16::try_from(cpu).map_err(|_| Defect::BadNumber)?;
+        return Ok(Parsed::Message(dev, cpu, seq));
     }
     let (text, act) = need(action, Defect::UnknownAction, text)?;
     let text = blank(text, Defect::UnknownAction)?;
@@ -178,7 +179,7 @@ fn fields(text: &[u8]) -> Result<Parsed<'_>, Defect> {
         .parse(text)
         .unwrap_or((text, None));
     match body(event, text) {
-        Ok((_, fields)) => Ok(Parsed::Event(fields)),
+        Ok((_, fields)) => Ok(Parsed::Event(EventLine { seq, ..fields })),
         Err(nom::Err::Error(e) | nom::Err::Failure(e)) if e.input.is_empty() => {
             Err(Defect::CutLine)
         }
@@ -206,6 +207,7 @@ fn body(event: BlockEvent, text: In<'_>) -> Out<'_, EventLine<'_>> {
                 EventLine {
                     event,
                     comm: Some(name),
+                    seq: 0,
                 },
             ))
         }
@@ -274,7 +276,14 @@ fn ended(mut event: BlockEvent, text: In<'_>) -> Out<'_, EventLine<'_>> {
         None => event.flags |= BlockEvent::PASSTHROUGH,
     }
     event.error = error;
-    Ok((rest, EventLine { event, comm: None }))
+    Ok((
+        rest,
+        EventLine {
+            event,
+            comm: None,
+            seq: 0,
+        },
+    ))
 }
 
 /// `[ERR]`: blktrace keeps the error in 16 bits, unsigned (`struct blk_io_trace`): -5 prints as 65531.
@@ -293,12 +302,28 @@ fn queued(mut event: BlockEvent, text: In<'_>) -> Out<'_, EventLine<'_>> {
     if let Err(e) = &place
         && at_end(e)
     {
-        return place.map(|(rest, _)| (rest, EventLine { event, comm: None }));
+        return place.map(|(rest, _)| {
+            (
+                rest,
+                EventLine {
+                    event,
+                    comm: None,
+                    seq: 0,
+                },
+            )
+        });
     }
     if let Ok((rest, (sector, bytes))) = place {
         (event.sector, event.bytes) = (sector, bytes);
         let (rest, (_, name, _)) = (many0_count(parens), comm_or_none, eof).parse(rest)?;
-        return Ok((rest, EventLine { event, comm: name }));
+        return Ok((
+            rest,
+            EventLine {
+                event,
+                comm: name,
+                seq: 0,
+            },
+        ));
     }
     let passthrough = opt(terminated(number, space1));
     let (rest, (bytes, _, name, _)) = (passthrough, many0_count(parens), comm, eof).parse(text)?;
@@ -311,6 +336,7 @@ fn queued(mut event: BlockEvent, text: In<'_>) -> Out<'_, EventLine<'_>> {
         EventLine {
             event,
             comm: Some(name),
+            seq: 0,
         },
     ))
 }
@@ -324,6 +350,7 @@ fn unplug(mut event: BlockEvent, text: In<'_>) -> Out<'_, EventLine<'_>> {
         EventLine {
             event,
             comm: Some(name),
+            seq: 0,
         },
     ))
 }
@@ -336,7 +363,14 @@ fn remap(mut event: BlockEvent, text: In<'_>) -> Out<'_, EventLine<'_>> {
         (extent, arrow, from, space1, number, eof).parse(text)?;
     (event.sector, event.bytes) = (sector, bytes);
     (event.aux_dev, event.aux) = (from, old);
-    Ok((rest, EventLine { event, comm: None }))
+    Ok((
+        rest,
+        EventLine {
+            event,
+            comm: None,
+            seq: 0,
+        },
+    ))
 }
 
 /// X: `SECTOR / NEW [COMM]`. The length, printed nowhere, is that of the front part, which ends where the rest starts
@@ -349,7 +383,14 @@ fn split(mut event: BlockEvent, text: In<'_>) -> Out<'_, EventLine<'_>> {
     event.sector = sector;
     event.aux = whole_sector(sector, new);
     event.bytes = event.aux.saturating_sub(sector).saturating_mul(512);
-    Ok((rest, EventLine { event, comm: name }))
+    Ok((
+        rest,
+        EventLine {
+            event,
+            comm: name,
+            seq: 0,
+        },
+    ))
 }
 
 /// blkparse prints the new sector with `%u` (32 bits): above 2 TiB its upper half is lost. It lies behind `sector` by

@@ -11,7 +11,7 @@ mod other;
 pub mod summary;
 
 use super::{DeviceNames, FormatInfo, ImportReport, Line, LineCtx, LineFormat, Order, Sniff};
-use crate::event::{BlockEvent, CommId, Fields};
+use crate::event::{BlockEvent, CommId, DevId, Fields};
 use crate::format::{Defect, SkipRule};
 
 /// The reader of blkparse's text.
@@ -37,13 +37,15 @@ static INFO: FormatInfo = FormatInfo {
 struct EventLine<'a> {
     event: BlockEvent,
     comm: Option<&'a [u8]>,
+    /// The third column; 0: none.
+    seq: u64,
 }
 
 /// What a line gave before its names were looked up.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Parsed<'a> {
     Event(EventLine<'a>),
-    Skip(SkipRule),
+    Message(DevId, u16, u64),
     Defect(Defect),
 }
 
@@ -59,11 +61,7 @@ impl LineFormat for Blkparse {
         let mut lines = head[..whole].split(|b| *b == b'\n');
         let is_event = |l: &[u8]| {
             let l = l.strip_suffix(b"\r").unwrap_or(l);
-            l.len() < 512
-                && matches!(
-                    grammar::line(l),
-                    Parsed::Event(_) | Parsed::Skip(SkipRule::Message)
-                )
+            l.len() < 512 && matches!(grammar::line(l), Parsed::Event(_) | Parsed::Message(..))
         };
         if lines.any(is_event) {
             Sniff::Yes
@@ -84,6 +82,12 @@ impl LineFormat for Blkparse {
         let summary = summary::parse(&report.trailer);
         if let Some(lost) = summary.skipped_events() {
             *report.lost_events.get_or_insert(0) += lost;
+        } else if let Some(missing) = report.sequences.missing() {
+            // blktrace's own message of drops counts the same events; damaged lines had their numbers too.
+            let missing = missing.saturating_sub(report.defect_lines());
+            let told = report.lost_events.unwrap_or(0);
+            report.lost_by_sequence = missing > told;
+            report.lost_events = Some(missing.max(told));
         }
         summary::name_devices(&summary, names.tally, names.names);
     }
@@ -120,7 +124,10 @@ fn slow(line: &[u8], ctx: &mut LineCtx) -> Line {
             Some(other::Other::Lost(n)) => Line::Lost(n),
             None => Line::Defect(other::damage(kind, line)),
         },
-        Parsed::Skip(rule) => Line::Skip(rule),
+        Parsed::Message(dev, cpu, seq) => {
+            ctx.sequence(dev, cpu, seq);
+            Line::Skip(SkipRule::Message)
+        }
     }
 }
 
@@ -132,6 +139,7 @@ fn finish(fields: EventLine<'_>, line: &[u8], ctx: &mut LineCtx) -> Line {
         return Line::Defect(Defect::CutLine);
     }
     let mut event = fields.event;
+    ctx.sequence(event.dev, event.cpu, fields.seq);
     event.comm = match fields.comm {
         Some(name) => ctx.comm(name),
         None => CommId::NONE,

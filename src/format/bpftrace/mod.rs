@@ -35,6 +35,7 @@ pub const BPF_FIELDS: Fields = Fields {
     rq_merge_named: true,
     unplug_reason: false,
     completions_may_vanish: true,
+    all_actions: true,
     time_step_ns: 1,
 };
 

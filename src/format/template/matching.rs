@@ -15,6 +15,8 @@ const BUDGET: u32 = 20_000;
 pub struct Stuck {
     /// Index of the part.
     pub part: usize,
+    /// Where in the line.
+    pub pos: usize,
     /// The line had ended there.
     pub at_end: bool,
 }
@@ -60,6 +62,7 @@ pub fn matches<'l>(parts: &[Part], line: &'l [u8]) -> Result<Captures<'l>, Stuck
         budget: BUDGET,
         stuck: Stuck {
             part: 0,
+            pos: 0,
             at_end: false,
         },
     };
@@ -74,7 +77,7 @@ impl Matcher<'_, '_> {
     fn fail(&mut self, part: usize, pos: usize) -> bool {
         if part >= self.stuck.part {
             let at_end = pos >= self.line.len();
-            self.stuck = Stuck { part, at_end };
+            self.stuck = Stuck { part, pos, at_end };
         }
         false
     }
@@ -128,6 +131,11 @@ impl Matcher<'_, '_> {
     }
 
     fn field(&mut self, s: Slot, part: usize, pos: usize, cap: usize) -> bool {
+        // Numbers are often padded on their left: `[   19.431550]`.
+        let pos = match s.field.class() {
+            Class::Word | Class::Text => pos,
+            _ => self.blanks_end(pos),
+        };
         match s.field.class() {
             Class::Number => self.span(part, pos, cap, number_end(&self.line[pos..], s.hex)),
             Class::Decimal => self.span(part, pos, cap, decimal_end(&self.line[pos..], s)),

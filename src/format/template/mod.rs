@@ -132,7 +132,44 @@ impl Template {
     }
 }
 
+/// How a part looks in a description.
+fn shown(part: &Part) -> String {
+    match part {
+        Part::Blank | Part::Pad => "blanks".to_string(),
+        Part::Literal(l) => format!("the text '{}'", String::from_utf8_lossy(l).escape_debug()),
+        Part::Field(s) => format!("a {}", s.field.title()),
+    }
+}
+
 impl LineFormat for Template {
+    /// The pattern that fits furthest, and where it stops to fit.
+    fn explain(&self, line: &[u8]) -> Option<String> {
+        let fits = |p: &Pattern| matching::matches(&p.parts, line).err();
+        let stuck = self.events.iter().filter_map(|p| Some((p, fits(p)?)));
+        let (p, s) = stuck.max_by_key(|(_, s)| s.part)?;
+        let (before, rest) = line.split_at_checked(s.pos)?;
+        let rest: String = String::from_utf8_lossy(rest).chars().take(24).collect();
+        let expected = p
+            .parts
+            .get(s.part)
+            .map_or("the end of the line".to_string(), shown);
+        let found = if rest.is_empty() {
+            "the line ends".to_string()
+        } else {
+            format!("found '{}'", rest.escape_debug())
+        };
+        let fit: String = String::from_utf8_lossy(before).chars().take(60).collect();
+        Some(if fit.trim().is_empty() {
+            format!("not even its first part fits: expected {expected}, {found}")
+        } else {
+            format!(
+                "{} fits up to '{}': there expected {expected}, {found}",
+                p.origin,
+                fit.escape_debug()
+            )
+        })
+    }
+
     fn info(&self) -> &FormatInfo {
         &self.info
     }
@@ -157,9 +194,35 @@ impl LineFormat for Template {
 /// From captured texts to an event.
 fn convert(p: &Pattern, caps: &Captures<'_>, ctx: &mut LineCtx) -> Line {
     match raw(p, caps).and_then(|r| finish(&r, ctx)) {
-        Ok(e) => Line::Event(e),
+        Ok(e) => {
+            if let Some(step) = step(p, caps) {
+                ctx.finest_step(step);
+            }
+            Line::Event(e)
+        }
         Err(l) => l,
     }
+}
+
+/// The step of a line's time, in ns: the unit of its last digit. `None`: not told by the digits (a clock without a
+/// fraction says nothing of how the others look).
+fn step(p: &Pattern, caps: &Captures<'_>) -> Option<u64> {
+    let times = p.slots().enumerate();
+    let of = |(i, s): (usize, &Slot)| {
+        let text = caps.get(i);
+        let digits = match text.iter().position(|b| *b == b'.') {
+            Some(dot) => text.len() - dot - 1,
+            None => 0,
+        };
+        let unit = match s.field {
+            Field::Time => s.mul / s.div.max(1),
+            Field::Clock => 1_000_000_000,
+            _ => return None,
+        };
+        let fine = unit / 10u64.checked_pow(u32::try_from(digits).ok()?)?;
+        Some(fine.max(1))
+    };
+    times.filter_map(of).min()
 }
 
 fn raw<'l>(p: &Pattern, caps: &Captures<'l>) -> Result<Raw<'l>, Line> {
@@ -262,6 +325,7 @@ fn fields(events: &[Pattern]) -> Fields {
         // A script's fixed events are tracepoints; letters and names in the line are known only when read.
         rq_merge_named: !has(&[Field::Event]) || fixed(Action::RqMerge),
         time_step_ns: step.unwrap_or(1),
+        all_actions: false,
         ..BPF_FIELDS
     }
 }

@@ -22,9 +22,9 @@ impl AsText for BlockEvent {
         let cells = [
             (15, "# seconds"),
             (6, "dev"),
-            (2, "cp"),
+            (3, "cpu"),
             (6, "pid"),
-            (-2, "ac"),
+            (-3, "act"),
             (-5, "rwbs"),
             (11, "sector"),
             (8, "bytes"),
@@ -39,9 +39,9 @@ impl AsText for BlockEvent {
         let cells = [
             (15, e.time.to_string()),
             (6, show(dev(e.dev))),
-            (2, show(cpu(e.cpu))),
+            (3, show(cpu(e.cpu))),
             (6, show(pid(e.pid))),
-            (-2, code(e.action).to_string()),
+            (-3, code(e.action).to_string()),
             (-5, show(rwbs(e.rwbs))),
             (11, show(sector(e.sector))),
             (8, e.bytes.to_string()),

@@ -4,7 +4,8 @@ mod bio;
 mod event;
 mod request;
 
-use super::table::{cut, left, right};
+use super::WIDTH;
+use super::table::{cut, left, right, width};
 use crate::frame::Record;
 use crate::lifecycle::Stamp;
 use std::fmt::Display;
@@ -26,7 +27,8 @@ fn show(v: Option<impl Display>) -> String {
 /// ns as µs with one decimal: `12345.6`; whole ms once that gets long.
 fn micros(ns: Option<i64>) -> String {
     match ns {
-        None => "-".to_string(),
+        // Clocks of CPUs disagree: no length of time, and the stamps tell by how much.
+        None | Some(i64::MIN..=-1) => "-".to_string(),
         Some(n) if n.unsigned_abs() < 100_000_000 => format!("{:.1}", n as f64 / 1e3),
         Some(n) => format!("{}m", n / 1_000_000),
     }
@@ -55,12 +57,30 @@ fn seconds(s: Stamp) -> String {
 
 /// Joins cells with their widths: positive right-aligned, negative left-aligned.
 fn align(cells: &[(i8, String)]) -> String {
-    let one = |(w, s): &(i8, String)| {
-        let n = usize::from(w.unsigned_abs());
-        if *w < 0 { left(s, n) } else { right(s, n) }
-    };
-    let line = cells.iter().map(one).collect::<Vec<_>>().join(" ");
-    format!("{}\n", line.trim_end())
+    let mut line = String::with_capacity(WIDTH + 16);
+    let (mut used, mut due) = (0usize, 0usize);
+    for (i, (w, s)) in cells.iter().enumerate() {
+        if i > 0 {
+            line.push(' ');
+            used += 1;
+            due += 1;
+        }
+        due += usize::from(w.unsigned_abs());
+        // A cell too wide takes the room of the blanks behind it.
+        let room = due.saturating_sub(used);
+        let cell = if *w < 0 {
+            left(s, room)
+        } else {
+            right(s, room)
+        };
+        used += width(&cell);
+        line.push_str(&cell);
+    }
+    let line = line.trim_end();
+    if width(line) > WIDTH {
+        return format!("{}\n", cut(line, WIDTH));
+    }
+    format!("{line}\n")
 }
 
 #[cfg(test)]
@@ -143,7 +163,7 @@ mod tests {
         assert_eq!(j["error"], -5);
         assert_eq!(
             text_of(&e, None),
-            "    2.423912816    8,0  0    213 C  WS         384408     4096   -5 - -\n"
+            "    2.423912816    8,0   0    213 C   WS         384408     4096   -5 - -\n"
         );
     }
 
@@ -200,7 +220,7 @@ mod tests {
         assert_eq!(j["sector"], serde_json::Value::Null);
         assert_eq!(
             text_of(&b, None),
-            "    0.000000    8,0 FWS             -     0       - -          own         0.5       -   700.0 ok\n"
+            "    0.000000    8,0 FWS             -     0       - -         own         0.5       -   700.0 ok\n"
         );
     }
 
@@ -209,6 +229,11 @@ mod tests {
         assert_eq!(short_bytes(2560), "2.5k");
         assert_eq!(short_bytes(1 << 20), "1M");
         assert_eq!(micros(Some(5_000_000_000)), "5000m");
-        assert_eq!(micros(Some(-30)), "-0.0");
+        assert_eq!(micros(Some(-30)), "-");
+        let wide = align(&[(2, "12345".into()), (6, "7".into()), (-4, "x".repeat(120))]);
+        assert!(
+            wide.starts_with("12345    7 xx") && width(wide.trim_end()) == 100,
+            "{wide}"
+        );
     }
 }

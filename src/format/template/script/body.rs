@@ -214,11 +214,14 @@ impl<'t, 'a> Walker<'_, 't, 'a> {
             match part {
                 Part::Text(t) => printf::text(t.as_bytes(), &mut pieces),
                 Part::Conv(conv) => {
-                    let src = values.next().map(|e| source::eval(e, &self.vars));
-                    let src = src.ok_or_else(|| {
+                    let value = values.next().ok_or_else(|| {
                         Error::usage("printf has more conversions than arguments")
                             .at(At::Line(line))
                     })?;
+                    let src = match source::eval(value, &self.vars) {
+                        Src::Unknown(_) => Src::Unknown(value.to_string()),
+                        known => known,
+                    };
                     self.convert(&conv, &src, &mut pieces);
                 }
             }

@@ -1,6 +1,7 @@
 //! Expressions of a bpftrace script, by operator precedence.
 
 use super::lex::{Tok, Token};
+use std::fmt;
 
 /// How deep expressions may nest; a script that goes deeper is refused, not followed onto the stack's end.
 const MAX_DEPTH: u32 = 48;
@@ -28,6 +29,29 @@ pub enum Expr {
     Choice(Box<Expr>, Box<Expr>),
     /// Anything else.
     Other,
+}
+
+impl fmt::Display for Expr {
+    /// Near to how it was written, short: for notes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Expr::Num(n) => write!(f, "{n}"),
+            Expr::Str(s) => write!(f, "\"{}\"", String::from_utf8_lossy(s).escape_debug()),
+            Expr::Name(n) => f.write_str(n),
+            Expr::Keyed(of) => write!(f, "{of}[…]"),
+            Expr::Member(of, field) => write!(f, "{of}.{field}"),
+            Expr::Call(name, _) => write!(f, "{name}(…)"),
+            Expr::Bin(op, a, b) => match (a.as_ref(), b.as_ref()) {
+                // Long chains would fill the screen.
+                (Expr::Bin(..), Expr::Bin(..)) => write!(f, "… {op} …"),
+                (Expr::Bin(..), b) => write!(f, "… {op} {b}"),
+                (a, Expr::Bin(..)) => write!(f, "{a} {op} …"),
+                (a, b) => write!(f, "{a} {op} {b}"),
+            },
+            Expr::Choice(a, b) => write!(f, "… ? {a} : {b}"),
+            Expr::Other => f.write_str("an expression"),
+        }
+    }
 }
 
 /// Reads expressions from a slice of tokens.

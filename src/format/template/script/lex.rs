@@ -7,6 +7,7 @@ use nom::combinator::{map, recognize, value};
 use nom::multi::{fold_many0, many0_count};
 use nom::sequence::{delimited, preceded};
 use nom::{IResult, Parser};
+use std::collections::BTreeMap;
 
 /// What a word is.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +40,62 @@ impl Token<'_> {
     pub fn is(&self, op: &str) -> bool {
         self.tok == Tok::Op(op)
     }
+}
+
+/// Definitions that name others are followed this deep; more than this many words are not made of one.
+const DEPTH: usize = 8;
+const MAX_WORDS: usize = 200_000;
+
+/// The words of `#define NAME VALUE` lines by name. Macros with arguments are passed over.
+pub fn definitions(text: &str) -> BTreeMap<&str, Vec<Token<'_>>> {
+    let mut out = BTreeMap::new();
+    for line in text.lines() {
+        let rest = line.trim_start().strip_prefix('#').map(str::trim_start);
+        let Some(rest) = rest.and_then(|r| r.strip_prefix("define")) else {
+            continue;
+        };
+        let Ok((value, Tok::Name(name))) = name(rest.trim_start()) else {
+            continue;
+        };
+        if rest.starts_with([' ', '\t'])
+            && value.starts_with([' ', '\t'])
+            && let Ok(words) = tokens(value)
+        {
+            out.insert(name, words);
+        }
+    }
+    out
+}
+
+/// Puts the values of definitions in the place of their names.
+pub fn expand<'a>(
+    mut words: Vec<Token<'a>>,
+    defined: &BTreeMap<&'a str, Vec<Token<'a>>>,
+) -> Vec<Token<'a>> {
+    for _ in 0..DEPTH {
+        let value = |t: &Token<'a>| match t.tok {
+            Tok::Name(n) => defined.get(n),
+            _ => None,
+        };
+        if words.len() > MAX_WORDS || !words.iter().any(|t| value(t).is_some()) {
+            break;
+        }
+        let mut out = Vec::with_capacity(words.len());
+        for t in words {
+            match value(&t) {
+                Some(v) if out.len() <= MAX_WORDS => {
+                    let here = |w: &Token<'a>| Token {
+                        line: t.line,
+                        ..w.clone()
+                    };
+                    out.extend(v.iter().map(here));
+                }
+                _ => out.push(t),
+            }
+        }
+        words = out;
+    }
+    words
 }
 
 /// Blanks, comments, preprocessor lines.

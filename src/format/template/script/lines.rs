@@ -184,7 +184,7 @@ const NEEDED: [(&[Field], &str, &str); 5] = [
     (
         &[Field::Dev, Field::Major],
         "device",
-        "all events count as one unknown device (print args->dev)",
+        "all events count as one unknown device (print args->dev, or confine the probe to one: /args->dev == NUMBER/, which is MAJOR << 20 | MINOR)",
     ),
     (
         &[Field::Sector],

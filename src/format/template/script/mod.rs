@@ -27,6 +27,7 @@ pub fn from_script(text: &str, path: &Path) -> Result<Template> {
             .path(path)
             .at(At::Line(line))
     })?;
+    let tokens = lex::expand(tokens, &lex::definitions(text));
     let probes = probe::probes(&tokens).map_err(|e| e.path(path))?;
     let mut found = lines::Lines::default();
     for p in &probes {
