@@ -92,7 +92,7 @@ impl Collector {
     /// Whether what was asked for can still be given. Call after each batch, and after the last.
     ///
     /// # Errors
-    /// Usage: `--every` is not positive, or makes more intervals than 64 MiB hold.
+    /// Usage: `--every` is not positive, or makes more intervals than 512 MiB hold.
     pub fn check(&self) -> Result<()> {
         self.series.as_ref().map_or(Ok(()), Series::check)
     }

@@ -149,7 +149,7 @@ fn too_many_intervals_are_refused() {
 
 #[test]
 fn intervals_that_would_not_fit_are_refused_and_the_least_named() {
-    let reads: Vec<_> = (0..9000).map(|i| (i * 1000, 10, 500)).collect();
+    let reads: Vec<_> = (0..90_000).map(|i| (i * 1000, 10, 500)).collect();
     let d = drive(every(1000), &reads);
     let e = d.c.check().unwrap_err().to_string();
     let least = e

@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(micros(Some(-30)), "-");
         let wide = align(&[(2, "12345".into()), (6, "7".into()), (-4, "x".repeat(120))]);
         assert!(
-            wide.starts_with("12345    7 xx") && width(wide.trim_end()) == 100,
+            wide.starts_with("12345   7 xx") && width(wide.trim_end()) == 100,
             "{wide}"
         );
     }
