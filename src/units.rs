@@ -82,6 +82,29 @@ pub fn human_ns(ns: f64) -> String {
     format!("{} {unit}", three_digits(v, unit == "ns"))
 }
 
+/// A time of the wall clock, ns since 1970, in whole seconds: `2023-11-14 22:13:20`.
+pub fn utc(unix_ns: u64) -> String {
+    let secs = unix_ns / 1_000_000_000;
+    let (mut days, of_day) = (secs / 86_400, secs % 86_400);
+    let leap = |y: u64| y.is_multiple_of(4) && (!y.is_multiple_of(100) || y.is_multiple_of(400));
+    let mut year = 1970;
+    while days >= 365 + u64::from(leap(year)) {
+        days -= 365 + u64::from(leap(year));
+        year += 1;
+    }
+    let february = 28 + u64::from(leap(year));
+    let mut month = 1;
+    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30] {
+        if days < length {
+            break;
+        }
+        days -= length;
+        month += 1;
+    }
+    let (h, m, s) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+    format!("{year}-{month:02}-{:02} {h:02}:{m:02}:{s:02}", days + 1)
+}
+
 /// A size with a binary unit: `4.00 KiB`, `512 B`, `1.50 MiB`.
 pub fn human_bytes(bytes: f64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -228,6 +251,20 @@ mod tests {
         assert_eq!(parse_capacity("1K"), Ok((None, 1000)));
         assert!(parse_capacity("=1K").is_err());
         assert!(parse_capacity("sda=").is_err());
+    }
+
+    #[test]
+    fn the_wall_clock_is_read() {
+        for (secs, text) in [
+            (0, "1970-01-01 00:00:00"),
+            (951_782_399, "2000-02-28 23:59:59"),
+            (951_782_400, "2000-02-29 00:00:00"),
+            (1_700_000_000, "2023-11-14 22:13:20"),
+            (1_735_689_599, "2024-12-31 23:59:59"),
+        ] {
+            assert_eq!(utc(secs * 1_000_000_000), text);
+        }
+        assert_eq!(utc(u64::MAX), "2554-07-21 23:34:33");
     }
 
     #[test]

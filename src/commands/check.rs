@@ -88,6 +88,11 @@ fn report(o: &CheckOpts, f: &Finished, totals: &BlkparseTotals) -> CheckReport {
         );
     }
     let (start, end) = f.tracker.span.map_or((0, 0), |(a, b)| (a.0, b.0));
+    for r in &f.reports {
+        for note in &r.notes {
+            quality.add_care("input_note", format!("{}: {note}", r.path));
+        }
+    }
     if f.tracker.untracked_events > 0 {
         quality.add_care(
             "untracked_events",
@@ -126,6 +131,7 @@ fn check_input(r: &ImportReport) -> CheckInput {
         skipped: r.skipped.iter().map(|(k, n)| (k.name(), *n)).collect(),
         damage: damage.collect(),
         lines_accounted: r.law_holds(),
+        started_unix_ns: r.started,
     }
 }
 

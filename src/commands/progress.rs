@@ -1,6 +1,7 @@
 //! The progress bar: on stderr, only for people, only when it takes long enough to wonder.
 
 use super::{InputOpts, OutputOpts};
+use crate::format::expanded;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use std::sync::{Arc, OnceLock};
@@ -23,10 +24,8 @@ impl Progress {
         let free = output.file.is_some()
             || !std::io::stdout().is_terminal()
             || output.rows == super::Rows::Text;
-        let sizes = input
-            .traces
-            .iter()
-            .map(|p| std::fs::metadata(p).map(|m| m.len()));
+        let files = expanded(&input.traces).unwrap_or_default();
+        let sizes = files.iter().map(|p| std::fs::metadata(p).map(|m| m.len()));
         let total = sizes.sum::<Result<u64, _>>().unwrap_or(0);
         Progress {
             bar: (wanted && free).then(Arc::default),

@@ -123,6 +123,7 @@ pub fn input(r: &ImportReport) -> Input {
         defects: r.defects.iter().map(|(k, c)| (k.name(), c.n)).collect(),
         lost_events: r.lost_events,
         late_events: r.late_events,
+        records: r.records,
     }
 }
 

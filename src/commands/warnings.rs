@@ -12,6 +12,9 @@ pub fn warn(f: &Finished, o: &OutputOpts) {
         return;
     }
     for r in &f.reports {
+        for note in &r.notes {
+            complain(&format!("note: {}: {note}", r.path));
+        }
         for line in lines(r) {
             complain(&line);
         }
@@ -92,9 +95,10 @@ fn damaged_lines(r: &ImportReport) -> Option<String> {
         .iter()
         .map(|(k, c)| format!("{} {}", k.name(), human_count(c.n)))
         .collect();
-    let many = if total == 1 { "line" } else { "lines" };
+    let unit = r.unit();
+    let many = if total == 1 { "" } else { "s" };
     Some(format!(
-        "warning: {}: {} damaged {many} ({}); first at line {line}: '{}'; {}",
+        "warning: {}: {} damaged {unit}{many} ({}); first at {unit} {line}: '{}'; {}",
         r.path,
         human_count(total),
         list.join(", "),

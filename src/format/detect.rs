@@ -2,7 +2,7 @@
 //!
 //! Knows nothing of how a format is read.
 
-use super::{FORMATS, LineFormat, Sniff, foreign};
+use super::{FORMATS, Sniff, TraceFormat, foreign};
 use crate::error::{Error, Kind, Result};
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub(super) const HEAD: usize = 64 << 10;
 ///
 /// # Errors
 /// An unknown name: a usage error that lists the known ones.
-pub fn by_name(name: &str) -> Result<&'static dyn LineFormat> {
+pub fn by_name(name: &str) -> Result<&'static dyn TraceFormat> {
     let found = FORMATS.iter().find(|f| {
         let info = f.info();
         info.name == name || info.aliases.contains(&name)
@@ -26,7 +26,7 @@ pub fn by_name(name: &str) -> Result<&'static dyn LineFormat> {
 
 /// `blkparse (blkparse text), …`.
 pub(super) fn known() -> String {
-    let one = |f: &&dyn LineFormat| format!("{} ({})", f.info().name, f.info().title);
+    let one = |f: &&dyn TraceFormat| format!("{} ({})", f.info().name, f.info().title);
     FORMATS.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
@@ -34,9 +34,9 @@ pub(super) fn known() -> String {
 ///
 /// # Errors
 /// No format, or more than one, claims it.
-pub(super) fn sniff(path: &Path, head: &[u8]) -> Result<&'static dyn LineFormat> {
+pub(super) fn sniff(path: &Path, head: &[u8]) -> Result<&'static dyn TraceFormat> {
     let head = &head[..head.len().min(HEAD)];
-    let claims: Vec<&dyn LineFormat> = FORMATS
+    let claims: Vec<&dyn TraceFormat> = FORMATS
         .iter()
         .copied()
         .filter(|f| f.sniff(head) == Sniff::Yes)

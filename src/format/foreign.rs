@@ -25,8 +25,8 @@ static LOOKS: &[Look] = &[
     },
     Look {
         is: is_blktrace,
-        what: "this is a binary blktrace file, which this version does not read",
-        hint: "turn it into text first: blkparse -i DEVICE > trace.txt (in the directory of the DEVICE.blktrace.N files)",
+        what: "this is binary blktrace data of a version that blkan does not read (it reads 7 and 8)",
+        hint: "use the blktrace tools of the machine that recorded it: blkparse -i DEVICE > trace.txt",
     },
     Look {
         is: |h| h.starts_with(b"\x17\x08\x44tracing"),
@@ -218,8 +218,8 @@ mod tests {
     fn each_kind_of_input_is_named() {
         let cases: [(&[u8], &str); 15] = [
             (b"", "empty"),
-            (b"\x07\x74\x61\x65\x00\x00\x00\x00", "binary blktrace"),
-            (b"\x65\x61\x74\x07\x00\x00\x00\x00", "binary blktrace"),
+            (b"\x06\x74\x61\x65\x00\x00\x00\x00", "binary blktrace"),
+            (b"\x65\x61\x74\x06\x00\x00\x00\x00", "binary blktrace"),
             (b"\x17\x08\x44tracing6\0", "trace.dat"),
             (b"PERFILE2\0\0", "perf.data"),
             (b"\x7fELF\x02\x01", "ELF"),

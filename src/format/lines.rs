@@ -46,8 +46,6 @@ pub(super) struct Chunker {
     carry: Vec<u8>,
     /// Inside a line that is too long: its bytes are dropped.
     dropping: bool,
-    /// Text already read for looking at it.
-    primed: Option<Chunk>,
     over: bool,
     fault: Option<Fault>,
 }
@@ -58,18 +56,9 @@ impl Chunker {
             input,
             carry: Vec::new(),
             dropping: false,
-            primed: None,
             over: false,
             fault: None,
         }
-    }
-
-    /// The first chunk, which [`Chunker::next`] will give again.
-    pub(super) fn peek(&mut self) -> &[u8] {
-        if self.primed.is_none() {
-            self.primed = self.cut(Vec::new());
-        }
-        self.primed.as_ref().map_or(&[], Chunk::text)
     }
 
     /// Why the stream broke off, once the last chunk was given.
@@ -83,14 +72,7 @@ impl Chunker {
     }
 
     /// The next chunk, in `buffer` if it is needed; `None` at the end.
-    pub(super) fn next(&mut self, buffer: Vec<u8>) -> Option<Chunk> {
-        match self.primed.take() {
-            Some(chunk) => Some(chunk),
-            None => self.cut(buffer),
-        }
-    }
-
-    fn cut(&mut self, mut buffer: Vec<u8>) -> Option<Chunk> {
+    pub(super) fn next(&mut self, mut buffer: Vec<u8>) -> Option<Chunk> {
         buffer.resize(BUFFER, 0);
         let carried = self.carry.len().min(CHUNK);
         buffer[..carried].copy_from_slice(&self.carry[..carried]);
@@ -115,7 +97,7 @@ impl Chunker {
     /// Reads until the chunk is full or the stream ends; drops the rest of a line that is too long. The new length.
     fn fill(&mut self, text: &mut [u8], mut len: usize) -> usize {
         while len < CHUNK && !self.over {
-            match self.input.decoder.read(&mut text[len..CHUNK]) {
+            match self.input.read(&mut text[len..CHUNK]) {
                 Ok(0) => self.over = true,
                 Ok(n) => len = self.drop_long(text, len, (len + n).min(CHUNK)),
                 Err(fault) => {

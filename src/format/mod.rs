@@ -1,13 +1,15 @@
 //! Bytes → events. One folder per trace format, one registry, one adapter for all text formats.
 //!
 //! Knows nothing of requests. A new text format is one folder that implements [`LineFormat`] and one line in
-//! [`FORMATS`].
+//! [`FORMATS`]; a binary one implements [`TraceFormat`] itself.
 
 pub mod bcc_trace;
 pub mod blkparse;
+pub mod blktrace;
 pub mod bpftrace;
 mod compress;
 mod detect;
+mod files;
 mod foreign;
 mod input;
 mod lines;
@@ -18,19 +20,23 @@ mod queue;
 mod report;
 mod sequence;
 pub mod template;
+mod text;
 
 pub use detect::by_name;
-pub use open::{ReadOptions, Trace, unpack};
+pub use files::expanded;
+pub use open::{EventReader, How, ReadOptions, Source, Trace, unpack};
 pub use queue::{Snapshot, parse_queue};
 pub use report::{Defect, DefectCount, ImportReport, SkipRule};
 pub use sequence::Sequences;
 
+use crate::error::Result;
 use crate::event::{BlockEvent, CommId, CommTable, DevId, Fields};
 use std::collections::BTreeMap;
 
-/// All text formats blkan reads, in the order in which they are listed to people.
-pub static FORMATS: &[&dyn LineFormat] = &[
+/// All formats blkan reads, in the order in which they are listed to people.
+pub static FORMATS: &[&dyn TraceFormat] = &[
     &blkparse::Blkparse,
+    &blktrace::BLKTRACE,
     &bpftrace::BPFTRACE,
     &bcc_trace::BCC_TRACE,
 ];
@@ -181,6 +187,37 @@ impl LineCtx {
             *slot = (key, self.comms.intern(name));
         }
         slot.1
+    }
+}
+
+/// A trace format: what it is, how it is recognised, and what reads it. Every [`LineFormat`] is one.
+pub trait TraceFormat: Send + Sync {
+    /// Facts.
+    fn info(&self) -> &FormatInfo;
+    /// Looks at up to 64 KiB of decompressed bytes.
+    fn sniff(&self, head: &[u8]) -> Sniff;
+    /// Whether several inputs are parts of one recording and must be opened together (per-CPU files).
+    fn together(&self) -> bool {
+        false
+    }
+    /// Starts reading: one input, or all of this format if they belong together.
+    ///
+    /// # Errors
+    /// An input that cannot be read.
+    fn open(&'static self, sources: Vec<Source>, how: &How) -> Result<Box<dyn EventReader>>;
+}
+
+impl<T: LineFormat + 'static> TraceFormat for T {
+    fn info(&self) -> &FormatInfo {
+        LineFormat::info(self)
+    }
+
+    fn sniff(&self, head: &[u8]) -> Sniff {
+        LineFormat::sniff(self, head)
+    }
+
+    fn open(&'static self, sources: Vec<Source>, how: &How) -> Result<Box<dyn EventReader>> {
+        open::open_one(sources, pipeline::AnyFormat::Known(self), how)
     }
 }
 

@@ -1,13 +1,13 @@
-//! Opening a trace: files, compression, format, order, and the merge of several inputs.
+//! Opening a trace: files, compression, format, and the merge of several inputs.
 
-use super::lines::{Chunker, Tally};
-use super::order::{SortWindow, WINDOW, next_input};
-use super::pipeline::{AnyFormat, Next, Reader, Recipe};
-use super::{
-    Defect, DeviceNames, ImportReport, LineFormat, Order, SkipRule, compress, detect, input,
-};
+use super::compress::{self, Fault, Input};
+use super::files::{self, Named};
+use super::order::{WINDOW, next_input};
+use super::pipeline::AnyFormat;
+use super::text::TextReader;
+use super::{Defect, ImportReport, LineFormat, SkipRule, TraceFormat, detect, input};
 use crate::error::{At, Error, Kind, Result};
-use crate::event::{BlockEvent, CommId, CommTable, Fields, TraceMeta};
+use crate::event::{BlockEvent, Fields, TraceMeta};
 use crate::units::Nanos;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -44,20 +44,74 @@ impl Progress {
     }
 }
 
+/// An input that a format is to read: opened, unpacked, not yet read.
+pub struct Source {
+    pub(super) path: PathBuf,
+    /// Whose per-CPU file it is, by its name.
+    pub(super) part: Option<files::Part>,
+    pub(super) input: Input,
+    pub(super) progress: Option<Progress>,
+    /// Remarks on the choice of files.
+    pub(super) notes: Vec<String>,
+}
+
+/// How a format is to read its inputs.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// `--raw-rwbs`.
+    pub raw_rwbs: bool,
+    /// Threads that the reader may use, the caller's included.
+    pub threads: usize,
+    /// Events that may be held back for sorting.
+    pub window: usize,
+}
+
+/// Events of one or several inputs, in time order.
+pub trait EventReader {
+    /// What the events carry.
+    fn fields(&self) -> Fields;
+
+    /// Appends the next few thousand events, and the names they use to `meta`; nothing at the end.
+    ///
+    /// # Errors
+    /// Unreadable input. Damage is no error: it is counted in the reports.
+    fn read_batch(&mut self, meta: &mut TraceMeta, out: &mut Vec<BlockEvent>) -> Result<()>;
+
+    /// One report an input, in the order in which they were given; complete at the end.
+    fn reports(&self) -> Vec<ImportReport>;
+}
+
 /// An open trace of one or several inputs, merged by time.
 pub struct Trace {
     meta: TraceMeta,
+    /// The reader of `--line` or `--bt`, for its explanations.
+    custom: Option<Arc<dyn LineFormat>>,
     streams: Vec<Stream>,
     over: bool,
 }
 
 /// Events handed out at once when several inputs are merged.
-const BATCH: usize = 4096;
+pub(super) const BATCH: usize = 4096;
 /// More threads than this gain nothing: one inflates, and that is the limit.
 const MAX_THREADS: usize = 16;
 
+/// What inputs are read by, as found before any of them is started.
+struct Group {
+    format: Chosen,
+    sources: Vec<Source>,
+    /// Their places among all inputs.
+    slots: Vec<usize>,
+}
+
+#[derive(Clone)]
+enum Chosen {
+    Known(&'static dyn TraceFormat),
+    Custom(Arc<dyn LineFormat>),
+}
+
 impl Trace {
-    /// Opens the inputs (`-` is stdin), recognises compression and format of each.
+    /// Opens the inputs (`-` is stdin; a directory, or a base name as blkparse takes it, stands for its per-CPU files),
+    /// recognises compression and format of each.
     ///
     /// # Errors
     /// An input that cannot be read, or is no trace.
@@ -69,26 +123,52 @@ impl Trace {
             return Err(Error::usage("stdin (-) can be read only once"));
         }
         input::distinct(paths)?;
+        let named = o.format.as_deref().map(detect::by_name).transpose()?;
         let all = Arc::new(AtomicU64::new(0));
-        // Several inputs share the threads: each has one helper as long as there are enough.
-        let threads = match thread_count(o.threads) / paths.len() {
-            1 if paths.len() > 1 => 2,
-            n => n.max(1),
-        };
-        let window = (WINDOW / paths.len()).max(WINDOW / 16);
-        let mut streams = Vec::with_capacity(paths.len());
-        for path in paths {
-            let progress = o.progress.as_ref().map(|tell| Progress {
-                tell: Arc::clone(tell),
-                all: Arc::clone(&all),
-                mine: AtomicU64::new(0),
-            });
-            streams.push(Stream::open(path, o, threads, window, progress)?);
+        let mut groups: Vec<Group> = Vec::new();
+        for (slot, file) in files::expand(paths)?.into_iter().enumerate() {
+            let (source, format) = Source::open(file, o, named, &all)?;
+            let together = |g: &&mut Group| match (&g.format, &format) {
+                (Chosen::Known(a), Chosen::Known(b)) => {
+                    a.together() && a.info().name == b.info().name
+                }
+                _ => false,
+            };
+            match groups.iter_mut().find(together) {
+                Some(g) => {
+                    g.sources.push(source);
+                    g.slots.push(slot);
+                }
+                None => groups.push(Group {
+                    format,
+                    sources: vec![source],
+                    slots: vec![slot],
+                }),
+            }
         }
+        Trace::start(groups, o)
+    }
+
+    fn start(groups: Vec<Group>, o: &ReadOptions) -> Result<Trace> {
+        let n = groups.len().max(1);
+        // Several readers share the threads: each has one helper as long as there are enough.
+        let threads = match thread_count(o.threads) / n {
+            1 if n > 1 => 2,
+            t => t.max(1),
+        };
+        let how = How {
+            raw_rwbs: o.raw_rwbs,
+            threads,
+            window: (WINDOW / n).max(WINDOW / 16),
+        };
+        let streams = groups
+            .into_iter()
+            .map(|g| Stream::start(g, &how))
+            .collect::<Result<Vec<_>>>()?;
         one_clock(&streams)?;
         let fields = streams
             .iter()
-            .map(|s| s.fields)
+            .map(|s| s.reader.fields())
             .reduce(in_common)
             .unwrap_or(Fields::BLKTRACE);
         let meta = TraceMeta {
@@ -98,6 +178,7 @@ impl Trace {
         Ok(Trace {
             meta,
             streams,
+            custom: o.custom.clone(),
             over: false,
         })
     }
@@ -112,15 +193,16 @@ impl Trace {
         }
         let before = out.len();
         match &mut self.streams[..] {
-            [one] => one.read(&mut self.meta, out)?,
+            [one] => one.reader.read_batch(&mut self.meta, out)?,
             _ => self.merge(out)?,
         }
         if out.len() > before {
             return Ok(true);
         }
         self.over = true;
-        if self.streams.iter().all(|s| s.report.events == 0) {
-            return Err(self.no_events());
+        let reports = self.reports();
+        if reports.iter().all(|r| r.events == 0) {
+            return Err(no_events(&reports, self.custom.as_deref()));
         }
         Ok(false)
     }
@@ -130,9 +212,14 @@ impl Trace {
         &self.meta
     }
 
-    /// One report an input; complete at the end.
+    /// One report an input, in the order of the inputs; complete at the end.
     pub fn reports(&self) -> Vec<ImportReport> {
-        self.streams.iter().map(|s| s.report.clone()).collect()
+        let of = |s: &Stream| -> Vec<(usize, ImportReport)> {
+            s.slots.iter().copied().zip(s.reader.reports()).collect()
+        };
+        let mut all: Vec<_> = self.streams.iter().flat_map(of).collect();
+        all.sort_by_key(|(slot, _)| *slot);
+        all.into_iter().map(|(_, r)| r).collect()
     }
 
     fn merge(&mut self, out: &mut Vec<BlockEvent>) -> Result<()> {
@@ -153,67 +240,69 @@ impl Trace {
         }
         Ok(())
     }
-
-    /// Everything was read and nothing was an event.
-    fn no_events(&self) -> Error {
-        let Some(s) = self.streams.first() else {
-            return Error::new(Kind::Format, "no input");
-        };
-        let lines: u64 = self.streams.iter().map(|s| s.report.lines).sum();
-        let mut text = format!(
-            "not one event in {lines} line{} read as {}",
-            if lines == 1 { "" } else { "s" },
-            s.report.title
-        );
-        let mut at = At::Whole;
-        for (kind, count) in &s.report.defects {
-            text.push_str(&format!("; {} {}", count.n, kind.name()));
-            if let Some((line, found)) = count.first.first() {
-                let cut: String = found.chars().take(60).collect();
-                text.push_str(&format!(
-                    " (first at line {line}: '{}')",
-                    cut.escape_debug()
-                ));
-                if let Some(how) = s.format.get().explain(found.as_bytes()) {
-                    text.push_str(&format!("; {how}"));
-                }
-                at = At::Line(*line);
-            }
-        }
-        for (rule, n) in &s.report.skipped {
-            text.push_str(&format!("; {n} {} lines", rule.name()));
-        }
-        Error::new(Kind::Format, text)
-            .path(Path::new(&s.report.path))
-            .at(if self.streams.len() == 1 {
-                at
-            } else {
-                At::Whole
-            })
-            .hint(hint_for_none(s))
-    }
 }
 
-fn hint_for_none(stream: &Stream) -> String {
-    if let AnyFormat::Custom(_) = stream.format {
+/// Everything was read and nothing was an event.
+fn no_events(reports: &[ImportReport], custom: Option<&dyn LineFormat>) -> Error {
+    let Some(r) = reports.iter().max_by_key(|r| r.lines) else {
+        return Error::new(Kind::Format, "no input");
+    };
+    let n: u64 = reports.iter().map(|r| r.lines).sum();
+    let unit = r.unit();
+    let mut text = format!(
+        "not one event in {n} {unit}{} read as {}",
+        if n == 1 { "" } else { "s" },
+        r.title
+    );
+    let mut at = At::Whole;
+    for (kind, count) in &r.defects {
+        text.push_str(&format!("; {} {}", count.n, kind.name()));
+        if let Some((place, found)) = count.first.first() {
+            let cut: String = found.chars().take(60).collect();
+            text.push_str(&format!(
+                " (first at {unit} {place}: '{}')",
+                cut.escape_debug()
+            ));
+            if let Some(how) = custom.and_then(|f| f.explain(found.as_bytes())) {
+                text.push_str(&format!("; {how}"));
+            }
+            at = At::Line(*place);
+        }
+    }
+    for (rule, n) in &r.skipped {
+        text.push_str(&format!("; {n} {} {unit}s", rule.name()));
+    }
+    Error::new(Kind::Format, text)
+        .path(Path::new(&r.path))
+        .at(if reports.len() == 1 && !r.records {
+            at
+        } else {
+            At::Whole
+        })
+        .hint(hint_for_none(r, custom.is_some()))
+}
+
+fn hint_for_none(report: &ImportReport, custom: bool) -> String {
+    if custom {
         return "compare the first line of the log with the description, part by part; see docs/formats/template.md"
             .into();
     }
-    if stream.report.skipped.contains_key(&SkipRule::Message) {
-        return "only messages were recorded: was the device idle, or an action mask given to blktrace?".into();
+    if report.skipped.contains_key(&SkipRule::Message) || report.records {
+        return "was the device idle, or an action mask given to blktrace?".into();
     }
     format!("is the format right? --format takes: {}", detect::known())
 }
 
 /// Several inputs are merged by time, which needs one clock: recorders differ in where it starts.
 fn one_clock(streams: &[Stream]) -> Result<()> {
-    let [first, rest @ ..] = streams else {
+    let reports: Vec<ImportReport> = streams.iter().flat_map(|s| s.reader.reports()).collect();
+    let [first, rest @ ..] = &reports[..] else {
         return Ok(());
     };
-    let Some(other) = rest.iter().find(|s| s.report.format != first.report.format) else {
+    let Some(other) = rest.iter().find(|r| r.format != first.format) else {
         return Ok(());
     };
-    let clock = |s: &Stream| match s.report.format.as_str() {
+    let clock = |r: &ImportReport| match r.format.as_str() {
         "bpftrace" => "nanoseconds since boot",
         "blkparse" | "blktrace" => "from the first event on",
         "bcc-trace" => "from the start of the tool on",
@@ -221,11 +310,11 @@ fn one_clock(streams: &[Stream]) -> Result<()> {
     };
     Err(Error::usage(format!(
         "{} is a {} ({}), {} is a {} ({}): times of different clocks cannot be merged",
-        first.path.display(),
-        first.report.title,
+        first.path,
+        first.title,
         clock(first),
-        other.path.display(),
-        other.report.title,
+        other.path,
+        other.title,
         clock(other)
     ))
     .hint("several inputs are read as one trace; run blkan once for each recorder"))
@@ -240,7 +329,7 @@ pub fn unpack(path: &Path, sink: &mut dyn FnMut(&[u8])) -> Result<u64> {
     let mut input = compress::decode(path, input::open(path)?)?;
     let mut piece = vec![0; super::lines::CHUNK];
     loop {
-        match input.decoder.read(&mut piece) {
+        match input.read(&mut piece) {
             Ok(0) => return Ok(input.tap.bytes()),
             Ok(n) => sink(&piece[..n.min(piece.len())]),
             Err(fault) => {
@@ -277,140 +366,69 @@ fn in_common(a: Fields, b: Fields) -> Fields {
     }
 }
 
-/// One input being read.
+impl Source {
+    /// Opens an input and finds its format.
+    fn open(
+        file: Named,
+        o: &ReadOptions,
+        named: Option<&'static dyn TraceFormat>,
+        all: &Arc<AtomicU64>,
+    ) -> Result<(Source, Chosen)> {
+        let Named { path, part, notes } = file;
+        let mut input = compress::decode(&path, input::open(&path)?)?;
+        let format = match (&o.custom, named) {
+            (Some(custom), _) => Chosen::Custom(Arc::clone(custom)),
+            (None, Some(known)) => Chosen::Known(known),
+            (None, None) => Chosen::Known(recognise(&path, part.is_some(), &mut input)?),
+        };
+        let progress = o.progress.as_ref().map(|tell| Progress {
+            tell: Arc::clone(tell),
+            all: Arc::clone(all),
+            mine: AtomicU64::new(0),
+        });
+        let source = Source {
+            path,
+            part,
+            input,
+            progress,
+            notes,
+        };
+        Ok((source, format))
+    }
+}
+
+/// The format by content. An empty file with the name of a per-CPU file is one: nothing happened on that CPU.
+fn recognise(path: &Path, part: bool, input: &mut Input) -> Result<&'static dyn TraceFormat> {
+    if input.peek(detect::HEAD).is_empty() {
+        let fault = input.take_fault();
+        return match fault {
+            None if part => detect::by_name("blktrace"),
+            fault => Err(nothing(path, fault)),
+        };
+    }
+    detect::sniff(path, input.peek(detect::HEAD)).map_err(|e| with_fault(e, path, input))
+}
+
+/// One reader, and its events ready to be merged with those of others, from `at` on.
 struct Stream {
-    path: PathBuf,
-    format: AnyFormat,
-    fields: Fields,
-    reader: Reader,
-    sorter: Option<SortWindow>,
-    report: ImportReport,
-    tally: Tally,
-    /// Events ready to be merged, from `at` on.
+    reader: Box<dyn EventReader>,
+    slots: Vec<usize>,
     ready: Vec<BlockEvent>,
     at: usize,
-    ended: bool,
 }
 
 impl Stream {
-    fn open(
-        path: &Path,
-        o: &ReadOptions,
-        threads: usize,
-        window: usize,
-        progress: Option<Progress>,
-    ) -> Result<Stream> {
-        let named = o.format.as_deref().map(detect::by_name).transpose()?;
-        let input = compress::decode(path, input::open(path)?)?;
-        let (compression, regular) = (input.compression, input.regular);
-        let mut chunker = Chunker::new(input);
-        let head = chunker.peek();
-        let format = match (&o.custom, named) {
-            (Some(custom), _) => AnyFormat::Custom(Arc::clone(custom)),
-            (None, Some(known)) => AnyFormat::Known(known),
-            (None, None) if head.is_empty() => return Err(nothing(path, &mut chunker)),
-            (None, None) => AnyFormat::Known(
-                detect::sniff(path, head).map_err(|e| with_fault(e, path, &mut chunker))?,
-            ),
-        };
-        let info = format.get().info();
-        let report = ImportReport {
-            path: path.display().to_string(),
-            format: info.name.to_string(),
-            title: info.title.to_string(),
-            compression: compression.name(),
-            lost_events: format.get().tells_losses().then_some(0),
-            ..ImportReport::default()
-        };
-        let sorter = (info.order == Order::PerCpu).then(|| SortWindow::new(window));
-        let fields = info.fields;
-        let recipe = Recipe {
-            format: format.clone(),
-            raw_rwbs: o.raw_rwbs,
+    fn start(g: Group, how: &How) -> Result<Stream> {
+        let reader: Box<dyn EventReader> = match g.format {
+            Chosen::Known(format) => format.open(g.sources, how)?,
+            Chosen::Custom(format) => open_one(g.sources, AnyFormat::Custom(format), how)?,
         };
         Ok(Stream {
-            path: path.to_path_buf(),
-            format,
-            fields,
-            reader: Reader::new(chunker, recipe, threads, progress, regular),
-            sorter,
-            report,
-            tally: Tally::default(),
+            reader,
+            slots: g.slots,
             ready: Vec::new(),
             at: 0,
-            ended: false,
         })
-    }
-
-    /// Appends the next events; nothing at the end.
-    fn read(&mut self, meta: &mut TraceMeta, out: &mut Vec<BlockEvent>) -> Result<()> {
-        let before = out.len();
-        while out.len() == before {
-            if self.ended {
-                if let Some(sorter) = &mut self.sorter {
-                    sorter.drain(BATCH, out);
-                    self.report.late_events = sorter.late();
-                }
-                return Ok(());
-            }
-            self.read_chunk(meta, out)?;
-        }
-        Ok(())
-    }
-
-    fn read_chunk(&mut self, meta: &mut TraceMeta, out: &mut Vec<BlockEvent>) -> Result<()> {
-        let next = self.reader.next().map_err(|_| {
-            Error::new(Kind::Io, "a reading thread ended before its work was done")
-                .path(&self.path)
-                .hint("this is a bug in blkan; --threads 1 may avoid it")
-        })?;
-        let mut parsed = match next {
-            Next::Chunk(parsed) => *parsed,
-            Next::End(fault) => {
-                self.ended = true;
-                return self.end(fault, meta);
-            }
-        };
-        settle(
-            &mut parsed.events,
-            &parsed.comms,
-            self.report.lines,
-            &mut meta.comms,
-        );
-        self.report.absorb(&mut parsed.report, self.report.lines);
-        self.tally.add(&parsed.tally);
-        self.report
-            .sequences
-            .add(std::mem::take(&mut parsed.sequences));
-        if let Some(step) = self.report.steps.step() {
-            self.fields.time_step_ns = step;
-            meta.fields.time_step_ns = meta.fields.time_step_ns.max(step);
-        }
-        match &mut self.sorter {
-            Some(sorter) => {
-                sorter.push(&parsed.events, out);
-                self.report.late_events = sorter.late();
-            }
-            None if out.is_empty() => std::mem::swap(out, &mut parsed.events),
-            None => out.extend_from_slice(&parsed.events),
-        }
-        self.reader.recycle(parsed);
-        Ok(())
-    }
-
-    fn end(&mut self, fault: Option<compress::Fault>, meta: &mut TraceMeta) -> Result<()> {
-        if let Some(fault) = fault {
-            let (kind, text) = fault
-                .into_defect()
-                .map_err(|e| Error::io(Some(&self.path), "reading the trace failed", e))?;
-            self.report.defect(kind, 0, text.as_bytes());
-        }
-        let mut names = DeviceNames {
-            names: &mut meta.names,
-            tally: &self.tally,
-        };
-        self.format.get().finish(&mut self.report, &mut names);
-        Ok(())
     }
 
     /// The time of the next event, reading on if needed.
@@ -419,7 +437,7 @@ impl Stream {
             let mut ready = std::mem::take(&mut self.ready);
             ready.clear();
             self.at = 0;
-            self.read(meta, &mut ready)?;
+            self.reader.read_batch(meta, &mut ready)?;
             self.ready = ready;
         }
         Ok(self.ready.get(self.at).map(|e| e.time))
@@ -435,21 +453,21 @@ impl Stream {
     }
 }
 
-/// Turns a chunk's own line numbers and task ids into the trace's.
-fn settle(events: &mut [BlockEvent], comms: &CommTable, lines: u64, all: &mut CommTable) {
-    let ids: Vec<CommId> = comms.names().iter().map(|n| all.intern(n)).collect();
-    let before = u32::try_from(lines).unwrap_or(u32::MAX);
-    for e in events {
-        e.line = e.line.saturating_add(before);
-        if let Some(id) = ids.get(e.comm.0 as usize) {
-            e.comm = *id;
-        }
+/// Reads the one source of a text format.
+pub(super) fn open_one(
+    sources: Vec<Source>,
+    format: AnyFormat,
+    how: &How,
+) -> Result<Box<dyn EventReader>> {
+    match sources.into_iter().next() {
+        Some(source) => Ok(Box::new(TextReader::open(source, format, how))),
+        None => Err(Error::new(Kind::Format, "no input")),
     }
 }
 
 /// A refusal of what was unpacked before the stream broke off must say that it did.
-fn with_fault(e: Error, path: &Path, chunker: &mut Chunker) -> Error {
-    match chunker.take_fault().map(compress::Fault::into_defect) {
+fn with_fault(e: Error, path: &Path, input: &mut Input) -> Error {
+    match input.take_fault().map(Fault::into_defect) {
         Some(Ok((_, text))) => Error {
             message: format!("{text}; before that, {}", e.message),
             ..e
@@ -459,9 +477,9 @@ fn with_fault(e: Error, path: &Path, chunker: &mut Chunker) -> Error {
     }
 }
 
-/// The error of an input without one byte of text.
-fn nothing(path: &Path, chunker: &mut Chunker) -> Error {
-    let Some(fault) = chunker.take_fault() else {
+/// The error of an input without one byte.
+fn nothing(path: &Path, fault: Option<Fault>) -> Error {
+    let Some(fault) = fault else {
         return super::foreign::refusal(path, b"");
     };
     match fault.into_defect() {

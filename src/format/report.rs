@@ -1,7 +1,9 @@
 //! What happened to the lines of an input: the law *lines = event lines + skipped + defects*.
 
+use super::FormatInfo;
 use super::{Sequences, Steps};
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Why a line without an event is no damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,6 +20,8 @@ pub enum SkipRule {
     Tool,
     /// An event that says nothing about a request (buffer cache, other subsystems).
     OtherEvent,
+    /// A record that names a task or tells the wall clock.
+    Notice,
 }
 
 impl SkipRule {
@@ -30,6 +34,7 @@ impl SkipRule {
             SkipRule::Summary => "summary",
             SkipRule::Tool => "tool message",
             SkipRule::OtherEvent => "other event",
+            SkipRule::Notice => "task name or clock",
         }
     }
 }
@@ -57,6 +62,10 @@ pub enum Defect {
     CorruptStream,
     /// The recorder says that it lost events.
     Lost,
+    /// Bytes between binary records that are none, or a record whose fields contradict each other.
+    BadRecord,
+    /// The input ends inside a binary record.
+    CutRecord,
 }
 
 impl Defect {
@@ -73,6 +82,8 @@ impl Defect {
             Defect::TruncatedStream => "truncated_stream",
             Defect::CorruptStream => "corrupt_stream",
             Defect::Lost => "lost_events_line",
+            Defect::BadRecord => "bad_record",
+            Defect::CutRecord => "cut_record",
         }
     }
 
@@ -88,6 +99,12 @@ impl Defect {
             }
             Defect::NotAnEvent => {
                 "text between the events is harmless; if it is most of the file, name the --format"
+            }
+            Defect::BadRecord => {
+                "the place was skipped and counted; fetch the file again, compare its checksum"
+            }
+            Defect::CutRecord => {
+                "the file was cut while it was written or copied; the rest of its events is missing"
             }
             _ => "the line was skipped and counted; look at it in the input",
         }
@@ -114,7 +131,9 @@ pub struct ImportReport {
     pub title: String,
     /// `none`, `gzip`, `zstd`, `xz`, `bzip2`.
     pub compression: &'static str,
-    /// All lines.
+    /// A binary input: records are counted where text has lines.
+    pub records: bool,
+    /// All lines, or all records and damaged places between them.
     pub lines: u64,
     /// Lines that gave an event.
     pub events: u64,
@@ -134,6 +153,10 @@ pub struct ImportReport {
     pub sequences: Sequences,
     /// How finely times were printed.
     pub steps: Steps,
+    /// When the recording was started: ns since 1970. `None`: not told.
+    pub started: Option<u64>,
+    /// What is remarkable about this input but no damage of its bytes (a CPU's file that is not there).
+    pub notes: Vec<String>,
 }
 
 impl ImportReport {
@@ -141,6 +164,22 @@ impl ImportReport {
     pub const PLACES: usize = 3;
     /// How many lines of the recorder's own summary are kept (real ones have 9 a CPU and device).
     pub const TRAILER: usize = 20_000;
+
+    /// An account with nothing in it yet.
+    pub(super) fn of(path: &Path, info: &FormatInfo, compression: &'static str) -> ImportReport {
+        ImportReport {
+            path: path.display().to_string(),
+            format: info.name.to_string(),
+            title: info.title.to_string(),
+            compression,
+            ..ImportReport::default()
+        }
+    }
+
+    /// What is counted: `line` or `record`.
+    pub fn unit(&self) -> &'static str {
+        if self.records { "record" } else { "line" }
+    }
 
     /// Counts damage at `line` (0: the stream) and keeps the first few texts.
     pub fn defect(&mut self, kind: Defect, line: u64, text: &[u8]) {

@@ -194,10 +194,11 @@ impl Device {
             return;
         }
         let front = ev.aux.saturating_sub(ev.sector).saturating_mul(512);
+        // A remainder before its front is damage.
         let found = self
             .waiting
             .at(ev.sector)
-            .filter(|i| self.pieces[*i].bytes > front)
+            .filter(|i| front > 0 && self.pieces[*i].bytes > front)
             .max_by_key(|i| self.pieces[*i].bio.pid == ev.pid);
         let Some(i) = found else {
             self.anomaly(AnomalyKind::SplitUnseen);
@@ -226,7 +227,8 @@ impl Device {
 
     fn trim(&mut self, ev: &BlockEvent) {
         let holds = |p: &Piece| {
-            p.bytes > 0
+            p.place == Place::Waiting
+                && p.bytes > 0
                 && p.sector < ev.sector
                 && ev.sector < p.sector.wrapping_add(p.bytes >> 9)
                 && p.bio.pid == ev.pid

@@ -116,20 +116,27 @@ impl Device {
     /// Completions held for a D that did not come in time: the D was lost.
     pub fn lapse_early<S: Sink>(&mut self, now: Option<Nanos>, cx: &mut Cx<'_, S>) {
         while let Some(i) = self.early.first() {
-            let Some(c) = self.rqs[i].early else {
-                self.early.pop_first();
-                continue;
-            };
-            if now.is_some_and(|t| t.0.saturating_sub(c.time.0) <= EARLY) {
+            let held = self.rqs[i].early.map(|c| c.time);
+            if let (Some(now), Some(c)) = (now, held)
+                && now.0.saturating_sub(c.0) <= EARLY
+            {
                 return;
             }
             self.early.pop_first();
-            if self.n.d > 0 {
-                self.anomaly(AnomalyKind::CompleteUnseen);
-                self.doubt(i, Pairing::Inferred);
-            }
-            self.complete_unissued(i, &c, cx);
+            self.lapse(i, cx);
         }
+    }
+
+    /// Ends a request with the completion held for it.
+    pub fn lapse<S: Sink>(&mut self, i: Idx, cx: &mut Cx<'_, S>) {
+        let Some(c) = self.rqs[i].early else {
+            return;
+        };
+        if self.n.d > 0 {
+            self.anomaly(AnomalyKind::CompleteUnseen);
+            self.doubt(i, Pairing::Inferred);
+        }
+        self.complete_unissued(i, &c, cx);
     }
 
     /// A C of (a part of) an issued request's data.

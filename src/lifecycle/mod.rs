@@ -10,6 +10,8 @@ mod complete;
 mod device;
 mod evict;
 mod flush;
+#[cfg(test)]
+mod hard_tests;
 mod ledger;
 mod merge;
 mod requests;

@@ -14,6 +14,14 @@ impl Device {
     pub fn on_getrq<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
         self.n.g += 1;
         self.n.request_events += 1;
+        if !self.early.is_empty() {
+            // The range is used again: what completed there without a D will not see it any more.
+            let held = |i: &Idx| self.rqs[*i].early.is_some();
+            let held = self.by_start.at(ev.sector).find(held);
+            if let Some(i) = held {
+                self.lapse(i, cx);
+            }
+        }
         let piece = self.take_waiting(ev, cx);
         let kind = if is_flush_bio(ev) {
             RequestKind::EmptyFlush

@@ -9,7 +9,7 @@ use crate::units::Nanos;
 use rustc_hash::FxHashMap;
 
 /// Devices with a state of their own. A real trace has a few; beyond this (hostile input) events are only counted.
-const DEVICES: usize = 4096;
+const DEVICES: usize = 1024;
 
 /// Open items are swept and bounded every so many events.
 const SWEEP: u32 = 1024;
@@ -39,7 +39,7 @@ pub struct TrackerReport {
     pub span: Option<(Nanos, Nanos)>,
     /// Events that were older than one before them.
     pub went_back: u64,
-    /// Events of devices beyond the 4,096th, which were not tracked.
+    /// Events of devices beyond the 1,024th, which were not tracked.
     pub untracked_events: u64,
 }
 

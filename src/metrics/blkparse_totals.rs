@@ -190,7 +190,7 @@ impl BlkparseTotals {
         self.devices.get(&dev)
     }
 
-    /// The counts of all devices beyond the 4,096th.
+    /// The counts of all devices beyond the 1,024th.
     pub fn others(&self) -> &DeviceTotals {
         &self.others
     }

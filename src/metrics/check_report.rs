@@ -32,6 +32,9 @@ pub struct CheckInput {
     pub damage: Vec<DefectRow>,
     /// *lines = event lines + skipped + damaged*.
     pub lines_accounted: bool,
+    /// Wall clock at time 0, ns since 1970, where the recording tells it (binary blktrace).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_unix_ns: Option<u64>,
 }
 
 /// One device of `check`.

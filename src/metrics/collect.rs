@@ -40,7 +40,7 @@ pub struct Extras {
 
 /// Devices that are told apart, as many as the tracker follows; events of more (a hostile input) are counted as
 /// unplaced.
-pub(super) const MAX_DEVICES: usize = 4096;
+pub(super) const MAX_DEVICES: usize = 1024;
 
 /// One device while the trace runs.
 pub(super) struct DevState {

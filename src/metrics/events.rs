@@ -6,15 +6,10 @@ use super::section::{Context, Section};
 use super::why::Why;
 use crate::event::{Action, BlockEvent, Rwbs};
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
 
 const N: usize = Action::ALL.len();
 /// Distinct rwbs a device may show; kernels know a few dozen. The rest of a hostile input is counted as `(other)`.
 const MAX_ROWS: usize = 1024;
-/// The letters that are always listed.
-const LETTERS: [&str; 14] = [
-    "Q", "G", "I", "D", "R", "C", "M", "F", "P", "U", "UT", "X", "A", "B",
-];
 const OTHER: Rwbs = Rwbs::new(b"(other)");
 
 /// Counts.
@@ -106,9 +101,7 @@ impl Section for Events {
     }
 
     fn finish(&self, _: &Context, _: &mut Why, out: &mut Device) {
-        // Every letter is there, so that "none" is told from "no such field".
-        out.events = LETTERS.into_iter().map(|l| (l, BTreeMap::new())).collect();
-        out.events.extend(self.table());
+        out.events = self.table();
     }
 }
 

@@ -340,6 +340,16 @@ pub struct Input {
     pub defects: BTreeMap<&'static str, u64>,
     pub lost_events: Option<u64>,
     pub late_events: u64,
+    /// A binary input, where records are counted as lines.
+    #[serde(skip)]
+    pub records: bool,
+}
+
+impl Input {
+    /// What is counted as lines.
+    pub fn unit(&self) -> &'static str {
+        if self.records { "record" } else { "line" }
+    }
 }
 
 /// One interval of `--every`.
@@ -399,7 +409,7 @@ pub struct StatsReport {
     /// Devices, ascending.
     pub devices: Vec<Device>,
     /// Plug events of tracepoints, which name no device, in a trace of several devices. (Where the trace has one
-    /// device they are counted there.) And events of devices beyond the 4,096th.
+    /// device they are counted there.) And events of devices beyond the 1,024th.
     #[serde(skip_serializing_if = "EventTable::is_empty")]
     pub unplaced_events: EventTable,
     /// `--every`.

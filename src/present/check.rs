@@ -2,21 +2,31 @@
 
 use super::device::LETTERS;
 use super::device_lines::equation;
-use super::stats::{input_line, remark};
+use super::stats::{INPUTS, input_line, remark};
 use super::table::{ABSENT, Table, cut, flow};
 use super::{QueueRow, Style, WIDTH};
 use crate::metrics::blkparse_totals::{ComparedRow, Comparison, Scaled};
 use crate::metrics::quality::{CheckDevice, CheckInput, CheckReport, Shortfall, Verdict, percent};
-use crate::units::{human_count, human_ns};
+use crate::units::{human_count, human_ns, utc};
 use std::collections::BTreeMap;
 
 /// The whole text.
 pub fn check_text(r: &CheckReport, queue: &[QueueRow], style: &Style, verbose: bool) -> String {
     let mut out = String::new();
     verdict(r, style, &mut out);
-    for i in &r.inputs {
+    // Of many inputs (a file a CPU) only those that are not sound are shown, beside the first.
+    let mut rest = 0;
+    for (n, i) in r.inputs.iter().enumerate() {
+        let sound = i.damage.is_empty() && i.lines_accounted && i.input.lost_events == Some(0);
+        if n >= INPUTS && sound {
+            rest += 1;
+            continue;
+        }
         out.push('\n');
         input(i, style, &mut out);
+    }
+    if rest > 0 {
+        out.push_str(&format!("\n… and {rest} more, sound\n"));
     }
     if r.went_back > 0 {
         let n = human_count(r.went_back);
@@ -98,7 +108,7 @@ fn input(c: &CheckInput, style: &Style, out: &mut String) {
     let law = if c.lines_accounted {
         ""
     } else {
-        " (lines do not add up: please report this)"
+        " (they do not add up: please report this)"
     };
     let mut parts = vec![format!(
         "{} = {} events + {} skipped + {} damaged{law}",
@@ -110,14 +120,18 @@ fn input(c: &CheckInput, style: &Style, out: &mut String) {
     if !skipped.is_empty() {
         parts.push(format!("skipped: {}", skipped.join(", ")));
     }
-    remark("lines", parts, style, out);
+    remark(&format!("{}s", i.unit()), parts, style, out);
+    let started = c
+        .started_unix_ns
+        .map(|ns| format!("time 0 was {} UTC", utc(ns)));
+    remark("clock", started.into_iter().collect(), style, out);
     for d in &c.damage {
         let mut parts = vec![human_count(d.n)];
         for (line, text) in &d.first {
             let place = if *line == 0 {
                 "the stream".to_string()
             } else {
-                format!("line {line}")
+                format!("{} {line}", c.input.unit())
             };
             let text = if text.is_empty() {
                 String::new()

@@ -7,7 +7,7 @@ use crate::metrics::report::{Input, StatsReport};
 use crate::units::{human_count, human_ns};
 
 /// More inputs than this are summed up.
-const INPUTS: usize = 4;
+pub(super) const INPUTS: usize = 4;
 
 /// The whole text.
 pub fn stats_text(r: &StatsReport, view: &View) -> String {
@@ -125,6 +125,10 @@ fn verdict_line(q: &Quality, out: &mut String, style: &Style) {
         let tail = if more > 1 { 26 } else { 0 };
         if super::table::width(&text) + super::table::width(&next) + tail <= room {
             text.push_str(&next);
+        } else if n == 0 {
+            // The first reason is told in any case, as far as the line goes.
+            let left = room.saturating_sub(super::table::width(&text) + tail);
+            text.push_str(&cut(&next, left));
         } else {
             text.push_str(&format!("{glue}{more} more (see check)"));
             break;

@@ -194,7 +194,7 @@ pub fn flow(label: &str, parts: &[String], style: &Style, out: &mut String) {
         };
         out.push_str("  ");
         out.push_str(&style.dim(&head));
-        out.push_str(line);
+        out.push_str(line.trim_end());
         out.push('\n');
     }
 }

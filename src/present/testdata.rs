@@ -202,6 +202,7 @@ pub fn report() -> StatsReport {
             defects: BTreeMap::new(),
             lost_events: Some(0),
             late_events: 0,
+            records: false,
         }],
         recorder: Recorder::from(&crate::event::Fields::BLKTRACE),
         span_ns: 1_980_000_000,

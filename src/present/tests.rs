@@ -275,8 +275,8 @@ fn lossy() -> Recorder {
     }
 }
 
-fn check_report() -> CheckReport {
-    let ledger = vec![
+fn check_ledger() -> Vec<AccountRow> {
+    vec![
         AccountRow {
             account: "bios",
             r#in: BTreeMap::from([("Q", 100), ("X", 2)]),
@@ -289,7 +289,11 @@ fn check_report() -> CheckReport {
             out: BTreeMap::from([("C", 50), ("lost", 7), ("open", 1)]),
             balance: 2,
         },
-    ];
+    ]
+}
+
+fn check_report() -> CheckReport {
+    let ledger = check_ledger();
     let d = CheckDevice {
         dev: DevId::new(8, 0),
         name: Some("sda".into()),
@@ -319,6 +323,7 @@ fn check_report() -> CheckReport {
                 remedy: "the line was skipped and counted; look at it in the input",
             }],
             lines_accounted: true,
+            started_unix_ns: None,
         }],
         start_ns: 0,
         span_ns: 2_500_000_000,

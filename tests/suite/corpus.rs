@@ -4,6 +4,7 @@
 use super::btt::compare_btt;
 use super::cross_format;
 use super::laws::{line_law, possible};
+use super::recordings;
 use super::support::{Differences, blkan, finish, json, pick, root, sorted, walk};
 use super::truths::sound_row;
 use serde_json::Value;
@@ -148,6 +149,71 @@ fn lab_logs_tell_what_blktrace_tells() {
             all.into_iter().filter(|e| traced.contains(&e.1)).collect()
         };
         cross_format::compare(&name, &of(&text), &of(&log), &mut d);
+    }
+    d.done();
+}
+
+/// Every case: its per-CPU files, read as a directory, against the text that blkparse made of them.
+#[test]
+fn lab_binaries_tell_what_their_texts_tell() {
+    let mut d = Differences::default();
+    let mut completed = 0;
+    for (name, text, _) in lab() {
+        let dir = text.parent().expect("in a directory");
+        completed += recordings::compare(&mut d, &name, dir, &text);
+    }
+    d.check(
+        completed > 0 || std::env::var_os("BLKAN_CORPUS").is_none(),
+        || "no request completed".to_string(),
+    );
+    d.done();
+}
+
+/// Binary samples of others, whole: files, events, defects, lost events, and remarks that must be made.
+#[test]
+fn public_binaries_are_read_whole() {
+    let Some(dir) = corpus("public") else {
+        return;
+    };
+    let mut d = Differences::default();
+    for (start, files, events, remark) in [
+        // The file of CPU 33 was too large for the place it came from. blkparse stops before the hole.
+        ("001-", 39, 893_423, "there is no sdb.blktrace.33"),
+        ("004-", 8, 2_398, ""),
+        // A stream of `blkparse -d` under the name of a CPU's file.
+        ("005-", 1, 6_741, "read as a merged stream"),
+        ("007-", 2, 799, ""),
+    ] {
+        let of_sample = |p: &PathBuf| {
+            let name = p.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(start)
+        };
+        let Some(sample) = sorted(&dir).into_iter().find(of_sample) else {
+            d.check(false, || format!("{start} is not in the corpus"));
+            continue;
+        };
+        let r = finish(blkan().args(["stats", "--json"]).arg(&sample));
+        let s: Value = serde_json::from_slice(&r.out).unwrap_or_default();
+        let inputs = s["inputs"].as_array().cloned().unwrap_or_default();
+        let sum = |k: &str| inputs.iter().filter_map(|i| i[k].as_u64()).sum::<u64>();
+        d.check((inputs.len(), sum("events")) == (files, events), || {
+            format!(
+                "{start}: {} inputs, {} events: {}",
+                inputs.len(),
+                sum("events"),
+                r.err
+            )
+        });
+        let sound = |i: &Value| {
+            i["format"] == "blktrace"
+                && i["defects"] == serde_json::json!({})
+                && i["lost_events"] == 0
+        };
+        d.check(inputs.iter().all(sound), || format!("{start}: {inputs:?}"));
+        d.check(
+            r.err.contains(remark) && (!remark.is_empty() || r.err.is_empty()),
+            || format!("{start}: {}", r.err),
+        );
     }
     d.done();
 }

@@ -70,6 +70,22 @@ const ENDS: usize = 256;
 /// Says where two recordings of one run differ other than at their ends: what one has more must be exactly its first
 /// and last events, so that a loss anywhere else is seen, however small or regular.
 pub fn compare(name: &str, blk: &[Seen], bpf: &[Seen], d: &mut Differences) {
+    // blktrace starts on one device after another, bpftrace on all at once: each device has ends of its own.
+    let mut devs: Vec<&String> = blk.iter().chain(bpf).map(|e| &e.1).collect();
+    devs.sort();
+    devs.dedup();
+    for dev in devs {
+        let of = |all: &[Seen]| {
+            all.iter()
+                .filter(|e| e.1 == *dev)
+                .cloned()
+                .collect::<Vec<_>>()
+        };
+        compare_device(&format!("{name} {dev}"), &of(blk), &of(bpf), d);
+    }
+}
+
+fn compare_device(name: &str, blk: &[Seen], bpf: &[Seen], d: &mut Differences) {
     for (which, a, b) in [("blkparse", blk, bpf), ("bpftrace", bpf, blk)] {
         let more = surplus(a, b);
         let total = more.values().sum::<i64>() as usize;

@@ -73,6 +73,7 @@ fn what_is_no_trace_is_refused() {
         "blank.txt",
         "prose.txt",
         "binary.bin",
+        "bz-head.bin",
         "header-only.gz",
     ] {
         for command in ["stats", "check", "events", "requests", "bios"] {
@@ -239,8 +240,8 @@ fn half_a_story_is_told_as_such() {
     assert_eq!(r.code, Some(0), "{}", r.err);
     let g = &v["devices"][0]["groups"][0];
     assert_eq!(
-        (g["completed"].as_u64(), g["latency_ns"]["d2c"].is_null()),
-        (Some(0), true),
+        (g["completed"].is_null(), g["latency_ns"]["d2c"].is_null()),
+        (true, true),
         "{g}"
     );
     assert_eq!(

@@ -12,6 +12,7 @@ mod hard_cases;
 mod hostile;
 mod laws;
 mod load;
+mod recordings;
 mod shapes;
 mod source;
 mod support;

@@ -111,7 +111,7 @@ fn a_request_that_fails_before_its_issue_has_failed() {
         ("failed", 1.0),
         ("open", 0.0),
         ("lost", 0.0),
-        ("issues", 0.0),
+        ("issues", NONE),
         ("latency_ns.d2c", NONE),
         ("latency_ns.g2c.mean", 59_000.0),
         ("latency_ns.q2c.mean", 60_000.0),

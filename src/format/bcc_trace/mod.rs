@@ -18,7 +18,7 @@ pub static BCC_TRACE: BccTrace = BccTrace;
 /// Reads `trace -t -C` (without `-C` too).
 ///
 /// What this source does to the numbers: TIME is cut to eight characters, so its step grows with the time
-/// ([`time_step`]). There is no device column; every event gets [`crate::event::DevId::NONE`]. `%d` is a C int:
+/// (`time_step`). There is no device column; every event gets [`crate::event::DevId::NONE`]. `%d` is a C int:
 /// sectors from 2^31 on wrap, which is undone up to 2^32; sectors beyond 2^32 alias and cannot be told from lower ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BccTrace;

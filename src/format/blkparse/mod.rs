@@ -1,8 +1,8 @@
 //! blkparse's default text, as it is written and as people paste it: `-t` times, passthrough, the summary behind it,
 //! mail quoting, emphasis, ellipses.
 //!
-//! Source of the shape: `process_default` in blkparse_fmt.c of blktrace 1.2.0. A hand-made scanner ([`fast`]) reads the
-//! usual lines; everything else goes to the nom grammar ([`grammar`]), which is the definition.
+//! Source of the shape: `process_default` in blkparse_fmt.c of blktrace 1.2.0. A hand-made scanner (`fast`) reads the
+//! usual lines; everything else goes to the nom grammar (`grammar`), which is the definition.
 //! Measured on one million lines of 64 bytes: fast 80 ns a line, grammar 180 ns, finding the line ends included.
 
 mod fast;

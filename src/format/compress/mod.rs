@@ -74,7 +74,9 @@ impl Compression {
         } else if head.starts_with(b"\xfd7zXZ\0") {
             Compression::Xz
         } else if head.starts_with(b"BZh")
-            && (head[4..].starts_with(b"1AY&SY") || head[4..].starts_with(b"\x17rE8P\x90"))
+            && head
+                .get(4..)
+                .is_some_and(|b| b.starts_with(b"1AY&SY") || b.starts_with(b"\x17rE8P\x90"))
         {
             Compression::Bzip2
         } else {
@@ -89,13 +91,58 @@ const HEAD: usize = 64;
 /// A decompressing input.
 pub(super) struct Input {
     /// Decompressed bytes.
-    pub(super) decoder: Box<dyn Decode>,
+    decoder: Box<dyn Decode>,
     /// How it was packed.
     pub(super) compression: Compression,
     /// Compressed bytes read, ends, failures.
     pub(super) tap: Arc<Tap>,
     /// A plain file, no pipe.
     pub(super) regular: bool,
+    /// Bytes already decompressed for looking at them, given out first.
+    ahead: Vec<u8>,
+    taken: usize,
+    /// What ended the looking, told when the bytes before it are given out.
+    fault: Option<Fault>,
+}
+
+impl Input {
+    /// Looks at the first bytes, up to `n` (fewer: the stream ends or breaks off there). They are read again later.
+    pub(super) fn peek(&mut self, n: usize) -> &[u8] {
+        let mut used = self.ahead.len();
+        self.ahead.resize(n.max(used), 0);
+        while used < n && self.fault.is_none() {
+            match self.decoder.read(&mut self.ahead[used..]) {
+                Ok(0) => break,
+                Ok(got) => used = (used + got).min(n),
+                Err(fault) => self.fault = Some(fault),
+            }
+        }
+        self.ahead.truncate(used);
+        &self.ahead
+    }
+
+    /// Why looking ahead broke off; given once, and then no longer told by [`Input::read`].
+    pub(super) fn take_fault(&mut self) -> Option<Fault> {
+        self.fault.take()
+    }
+
+    /// Writes up to `out.len()` bytes; 0 is the end. After a fault it is not asked again.
+    pub(super) fn read(&mut self, out: &mut [u8]) -> Result<usize, Fault> {
+        let rest = self.ahead.get(self.taken..).unwrap_or_default();
+        if rest.is_empty() {
+            return match self.fault.take() {
+                Some(fault) => Err(fault),
+                None => self.decoder.read(out),
+            };
+        }
+        let n = rest.len().min(out.len());
+        out[..n].copy_from_slice(&rest[..n]);
+        self.taken += n;
+        if self.taken == self.ahead.len() {
+            (self.ahead, self.taken) = (Vec::new(), 0);
+        }
+        Ok(n)
+    }
 }
 
 /// Puts the right decoder on an opened input.
@@ -129,6 +176,9 @@ pub(super) fn decode(path: &Path, mut opened: Opened) -> Result<Input> {
         compression,
         tap,
         regular: opened.regular,
+        ahead: Vec::new(),
+        taken: 0,
+        fault: None,
     })
 }
 

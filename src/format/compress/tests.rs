@@ -63,7 +63,7 @@ fn unpack(bytes: &[u8]) -> (Vec<u8>, Compression, Option<Fault>) {
     let mut out = Vec::new();
     let mut part = vec![0; 10_000];
     loop {
-        match input.decoder.read(&mut part) {
+        match input.read(&mut part) {
             Ok(0) => return (out, input.compression, None),
             Ok(n) => out.extend_from_slice(&part[..n]),
             Err(fault) => return (out, input.compression, Some(fault)),

@@ -1,6 +1,7 @@
 use super::*;
+use crate::format::SkipRule;
+use crate::format::blkparse::Blkparse;
 use crate::format::input::{Opened, RawReader};
-use crate::format::{FORMATS, SkipRule};
 use std::path::Path;
 
 fn chunker(bytes: Vec<u8>) -> Chunker {
@@ -23,7 +24,7 @@ fn report(bytes: Vec<u8>) -> (ImportReport, Vec<BlockEvent>) {
     let mut events = Vec::new();
     while let Some(chunk) = chunks.next(Vec::new()) {
         assert!(chunk.text().len() <= CHUNK + 1);
-        let mut parsed = parse_chunk(FORMATS[0], false, chunk, Vec::new());
+        let mut parsed = parse_chunk(&Blkparse, false, chunk, Vec::new());
         let before = all.lines;
         all.absorb(&mut parsed.report, before);
         events.append(&mut parsed.events);

@@ -1,5 +1,5 @@
 use super::*;
-use crate::format::{FormatInfo, Line, LineCtx, Sniff};
+use crate::format::{FormatInfo, Line, LineCtx, Order, Sniff};
 use std::io::Write;
 use std::sync::atomic::AtomicUsize;
 

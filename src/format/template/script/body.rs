@@ -130,7 +130,14 @@ impl<'t, 'a> Walker<'_, 't, 'a> {
         let other = match c.peek().map(|t| &t.tok) {
             Some(Tok::Name("else")) => {
                 c.at += 1;
-                self.statement(c, paths)?
+                self.nesting += 1;
+                if self.nesting > MAX_NESTING {
+                    let e = Error::usage("a chain of else is too long to follow");
+                    return Err(e.at(At::Line(c.line())));
+                }
+                let other = self.statement(c, paths)?;
+                self.nesting -= 1;
+                other
             }
             _ => paths,
         };
