@@ -30,8 +30,8 @@ pub struct Table<T: Record> {
 }
 
 enum File {
-    Parquet(parquet::BatchedWriter<Encoded>),
-    Arrow(ipc::BatchedWriter<Encoded>),
+    Parquet(Box<parquet::BatchedWriter<Encoded>>),
+    Arrow(Box<ipc::BatchedWriter<Encoded>>),
 }
 
 impl<T: Record> Table<T> {
@@ -55,13 +55,13 @@ impl<T: Record> Table<T> {
                 // One thread more would be one more than --threads allows.
                 .set_parallel(false)
                 .batched(&schema::<T>())
-                .map(File::Parquet),
+                .map(|w| File::Parquet(Box::new(w))),
             FileKind::Arrow => IpcWriter::new(to)
                 .with_compression(Some(IpcCompression::LZ4))
                 // Texts as LargeUtf8: readers older than 2024 do not know views.
                 .with_compat_level(CompatLevel::oldest())
                 .batched(&schema::<T>(), vec![Default::default(); T::COLUMNS.len()])
-                .map(File::Arrow),
+                .map(|w| File::Arrow(Box::new(w))),
         };
         Ok(Table {
             rows: Vec::new(),
