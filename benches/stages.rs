@@ -6,6 +6,8 @@
 use blkan::commands::{self, InputOpts, OutputOpts, StatsOpts};
 use blkan::event::{BlockEvent, TraceMeta};
 use blkan::format::blkparse::{Blkparse, Reference};
+use blkan::format::ftrace::{FTRACE, Reference as FtraceReference};
+use blkan::format::perf_script::PERF_SCRIPT;
 use blkan::format::{Line, LineCtx, LineFormat, ReadOptions, Trace, unpack};
 use blkan::lifecycle::{Sink, Tracker};
 use blkan::metrics::{Collector, CollectorOptions, Extras};
@@ -39,6 +41,9 @@ const STAGES: &[Stage] = &[
     ("inflate", inflate),
     ("parse, fast path", |i| parse(&Blkparse, i)),
     ("parse, nom grammar", |i| parse(&Reference, i)),
+    ("parse, ftrace", |i| parse(&FTRACE, i)),
+    ("parse, ftrace nom", |i| parse(&FtraceReference, i)),
+    ("parse, perf script", |i| parse(&PERF_SCRIPT, i)),
     ("read, 1 thread", |i| read(i, 1)),
     ("read, 2 threads", |i| read(i, 2)),
     ("track", track),
@@ -133,7 +138,11 @@ fn parse(format: &dyn LineFormat, input: &Input) -> u64 {
     let mut events = 0;
     let mut start = 0;
     for end in memchr::memchr_iter(b'\n', &input.text) {
-        let line = format.parse_line(&input.text[start..end], &mut ctx);
+        let text = &input.text[start..end];
+        let line = match format.usual_line(text, &mut ctx) {
+            Some(e) => Line::Event(e),
+            None => format.parse_line(text, &mut ctx),
+        };
         events += u64::from(matches!(black_box(&line), Line::Event(_)));
         start = end + 1;
     }

@@ -11,6 +11,7 @@
 
 pub mod cli;
 pub mod commands;
+pub mod diagnose;
 pub mod error;
 pub mod event;
 pub mod format;

@@ -2,7 +2,8 @@
 
 use super::values;
 use crate::commands::{
-    Capacity, ColorChoice, DevSpec, FileKind, Filter, InputOpts, Op, OutputOpts, Rows, Rwbs, Window,
+    Capacity, ColorChoice, DevSpec, FileKind, Filter, InputOpts, Op, OutputOpts, PartKey, Rows,
+    Rwbs, Window,
 };
 use crate::units::Nanos;
 use clap::{Args, ValueEnum};
@@ -15,12 +16,23 @@ pub struct InputArgs {
     /// Trace files, compressed or not; several are read as one trace (per-CPU parts, rotated logs). `-` is stdin
     #[arg(value_name = "TRACE", required = true)]
     traces: Vec<PathBuf>,
-    /// Name the format instead of recognising it (blkparse, bpftrace, bcc-trace)
+    #[command(flatten)]
+    how: ReadArgs,
+}
+
+/// How to read it.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Input")]
+pub struct ReadArgs {
+    /// Name the format instead of recognising it (blkparse, blktrace, bpftrace, bcc-trace, ftrace, blk-tracer, perf-script, biosnoop, canonical)
     #[arg(long, value_name = "NAME")]
     format: Option<String>,
     /// How the log's lines look, e.g. '{ns} {event} {dev} {rwbs} {sector} {nr} {comm}'; repeat for other kinds of lines
     #[arg(long, value_name = "TEMPLATE", conflicts_with = "bt")]
     line: Vec<String>,
+    /// The format blkparse was given with -f, e.g. '%D %2c %5T.%9t %2a %3d %S %n %C\n'; X,FORMAT for one of -F; repeatable
+    #[arg(long, value_name = "FORMAT", conflicts_with_all = ["bt", "line", "format"])]
+    blkparse_format: Vec<String>,
     /// The bpftrace script that wrote the log: its printf formats tell how to read it
     #[arg(long, value_name = "SCRIPT")]
     bt: Option<PathBuf>,
@@ -42,6 +54,28 @@ pub struct InputArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Selection")]
 pub struct WindowArgs {
+    #[command(flatten)]
+    start: StartArgs,
+    /// Only events before this time; written as --from
+    #[arg(long, value_name = "TIME", alias = "until", value_parser = values::time, allow_hyphen_values = true)]
+    to: Option<Nanos>,
+}
+
+/// Which part of the trace, where `--to` names something else.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Selection")]
+pub struct UntilArgs {
+    #[command(flatten)]
+    start: StartArgs,
+    /// Only events before this time; written as --from
+    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
+    until: Option<Nanos>,
+}
+
+/// The devices, and the beginning of the part.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Selection")]
+struct StartArgs {
     /// Only these devices: MAJ,MIN, or a name that --queue or the trace tells; repeat or list
     #[arg(long, value_name = "DEV", value_parser = values::devices)]
     dev: Vec<Vec<DevSpec>>,
@@ -49,9 +83,6 @@ pub struct WindowArgs {
     /// logs print ns, so 19431550654 there is 19431550654ns here, or 19.431550654
     #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
     from: Option<Nanos>,
-    /// Only events before this time; written as --from
-    #[arg(long, value_name = "TIME", value_parser = values::time, allow_hyphen_values = true)]
-    to: Option<Nanos>,
 }
 
 /// Which bios and requests.
@@ -120,29 +151,46 @@ pub struct FormArgs {
     /// Arrow IPC file (Feather 2); also if FILE of -o ends in .arrow, .ipc or .feather
     #[arg(long, conflicts_with_all = ["json", "csv", "parquet"])]
     arrow: bool,
+    /// Many files in the directory of -o, by keys: columns of words (dev, rwbs, comm, …), host, trace, or NAME=VALUE
+    #[arg(long, value_name = "KEYS", value_delimiter = ',', value_parser = values::part_key, requires = "output", conflicts_with_all = ["json", "csv"])]
+    partition: Vec<PartKey>,
 }
 
+/// What rows are written as: the common options, the kind of table, the keys of a data set.
+pub type Form = (OutputOpts, Option<FileKind>, Option<Vec<PartKey>>);
+
 impl FormArgs {
-    /// As the command takes it, with the kind of table asked for. A flag counts more than the file's name.
-    pub fn opts(self, output: OutputArgs) -> (OutputOpts, Option<FileKind>) {
+    /// As the command takes it. A flag counts more than the file's name; a name that ends in `/` asks for a data set.
+    pub fn opts(self, output: OutputArgs) -> Form {
         let output = output.opts(self.csv);
+        let slash = output.file.as_ref().and_then(|f| f.to_str());
+        let slash = slash.is_some_and(|f| f.ends_with('/')) && output.rows == Rows::Text;
+        let parts = (slash || !self.partition.is_empty()).then_some(self.partition);
         let named = output.file.as_deref().and_then(FileKind::of_path);
         let table = match (self.parquet, self.arrow) {
             (true, _) => Some(FileKind::Parquet),
             (false, true) => Some(FileKind::Arrow),
             (false, false) => named.filter(|_| output.rows == Rows::Text),
         };
-        (output, table)
+        (output, table, parts)
     }
 }
 
 impl InputArgs {
     /// As the commands take it.
     pub fn opts(self) -> InputOpts {
+        self.how.opts(self.traces)
+    }
+}
+
+impl ReadArgs {
+    /// As the commands take it.
+    pub fn opts(self, traces: Vec<PathBuf>) -> InputOpts {
         InputOpts {
-            traces: self.traces,
+            traces,
             format: self.format,
             lines: self.line,
+            blkparse_formats: self.blkparse_format,
             bt: self.bt,
             queue: self.queue,
             capacity: self.capacity,
@@ -155,10 +203,23 @@ impl InputArgs {
 impl WindowArgs {
     /// As the commands take it.
     pub fn opts(self) -> Window {
+        self.start.opts(self.to)
+    }
+}
+
+impl UntilArgs {
+    /// As the commands take it.
+    pub fn opts(self) -> Window {
+        self.start.opts(self.until)
+    }
+}
+
+impl StartArgs {
+    fn opts(self, to: Option<Nanos>) -> Window {
         Window {
             devs: self.dev.into_iter().flatten().collect(),
             from: self.from,
-            to: self.to,
+            to,
         }
     }
 }

@@ -3,8 +3,12 @@
 
 mod check;
 mod common;
+mod compare;
+mod convert;
+mod explain;
 mod generate;
 mod rows;
+mod sql;
 mod stats;
 mod values;
 
@@ -24,6 +28,8 @@ use std::process::ExitCode;
 Examples:
   blkan stats trace.gz                 the numbers of a blkparse or bpftrace log
   blkan check trace.gz                 whether the trace can be trusted
+  blkan explain trace.gz               why the I/O looks as it does
+  blkan compare before.gz after.gz     what a change really changed
   zcat trace.gz | blkan requests -     every request, one a line
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 damaged input with --strict"
@@ -37,6 +43,8 @@ pub struct Cli {
 enum Command {
     Stats(stats::StatsArgs),
     Check(check::CheckArgs),
+    Explain(explain::ExplainArgs),
+    Compare(compare::CompareArgs),
     /// Every event, one row each
     #[command(after_help = rows::EVENTS)]
     Events(rows::RowArgs),
@@ -46,6 +54,8 @@ enum Command {
     /// Every bio: who submitted it, which request carried it, how it ended
     #[command(after_help = rows::BIOS)]
     Bios(rows::RowArgs),
+    Sql(sql::SqlArgs),
+    Convert(convert::ConvertArgs),
     Generate(generate::GenerateArgs),
 }
 
@@ -54,9 +64,13 @@ pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(e) => {
-            // Fails only if stdout or stderr is gone; there is nobody left to tell.
-            let _ = e.print();
-            return ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(2));
+            return match e.print() {
+                Err(io) if io.kind() != std::io::ErrorKind::BrokenPipe => {
+                    commands::complain(&format!("error: cannot write the help: {io}"));
+                    ExitCode::FAILURE
+                }
+                _ => ExitCode::from(u8::try_from(e.exit_code()).unwrap_or(2)),
+            };
         }
     };
     match run(cli.command) {
@@ -76,9 +90,13 @@ fn run(command: Command) -> Result<Done> {
     match command {
         Command::Stats(a) => commands::stats(&a.opts()),
         Command::Check(a) => commands::check(&a.opts()),
+        Command::Explain(a) => commands::explain(&a.opts()),
+        Command::Compare(a) => commands::compare(&a.opts()),
         Command::Events(a) => commands::events(&a.opts()),
         Command::Requests(a) => commands::requests(&a.opts()),
         Command::Bios(a) => commands::bios(&a.opts()),
+        Command::Sql(a) => commands::sql(&a.opts()),
+        Command::Convert(a) => commands::convert(&a.opts()),
         Command::Generate(a) => commands::generate(&a.opts()?),
     }
 }
@@ -94,7 +112,13 @@ mod tests {
         cmd.build();
         cmd.clone().debug_assert();
         for sub in cmd.get_subcommands().filter(|s| s.get_name() != "help") {
+            // clap's own check of this is not in a release build.
+            let mut names = std::collections::BTreeSet::new();
             for arg in sub.get_arguments() {
+                for name in arg.get_long_and_visible_aliases().unwrap_or_default() {
+                    let twice = !names.insert(name.to_string());
+                    assert!(!twice, "{} --{name} twice", sub.get_name());
+                }
                 assert!(
                     arg.get_help().is_some(),
                     "{} {}",

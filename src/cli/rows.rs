@@ -17,7 +17,8 @@ Examples:
   blkan requests trace.gz | less                        one request a line
   blkan requests --op write --csv trace.gz > rq.csv     all fields, for a spreadsheet
   blkan requests --json trace.gz | jq 'select(.requeues > 0)'
-  blkan requests -o rq.parquet trace.gz                 a table for polars, pandas, DuckDB, Spark";
+  blkan requests -o rq.parquet trace.gz                 a table for polars, pandas, DuckDB, Spark
+  blkan requests -o data/ --partition host=db7,dev trace.gz    its part of a data set of many traces";
 
 /// Examples of `bios`.
 pub const BIOS: &str = "\
@@ -45,12 +46,13 @@ impl RowArgs {
     /// As the command takes it.
     pub fn opts(self) -> RowOpts {
         let input = self.input.opts();
-        let (output, table) = self.form.opts(self.output);
+        let (output, table, parts) = self.form.opts(self.output);
         RowOpts {
             filter: self.filter.opts(input.raw_rwbs),
             input,
             window: self.window.opts(),
             table,
+            parts,
             output,
         }
     }

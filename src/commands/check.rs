@@ -103,8 +103,12 @@ fn report(o: &CheckOpts, f: &Finished, totals: &BlkparseTotals) -> CheckReport {
         schema: "blkan.check/1",
         quality,
         inputs,
-        start_ns: start,
-        span_ns: end.saturating_sub(start).unsigned_abs(),
+        start_ns: f.meta.fields.clock.then_some(start),
+        span_ns: f
+            .meta
+            .fields
+            .clock
+            .then_some(end.saturating_sub(start).unsigned_abs()),
         went_back: f.tracker.went_back,
         untracked_events: f.tracker.untracked_events,
         missing,
@@ -203,15 +207,64 @@ fn summary(
             Some("--from and --to: the summary covers the whole trace"),
         );
     }
-    let kept = |dev: Option<DevId>| {
-        o.window.devs.is_empty() || dev.is_some_and(|d| totals.device(d).is_some())
-    };
-    let compared = one.iter().filter_map(|s| {
-        let by_name = || f.names.iter().find(|(_, n)| **n == s.name).map(|(d, _)| *d);
-        let dev = s.dev.or_else(by_name).or_else(|| s.name.parse().ok());
-        let s = SummaryDevice { dev, ..s.clone() };
+    let with = |s: &SummaryDevice, dev: Option<DevId>| {
         let counted = dev.and_then(|d| totals.device(d));
-        kept(dev).then(|| blkparse_totals::compare(&s, counted, f.damaged()))
-    });
-    (compared.collect(), None)
+        let s = SummaryDevice { dev, ..s.clone() };
+        blkparse_totals::compare(&s, counted, f.damaged())
+    };
+    let named = |s: &SummaryDevice| {
+        let by_name = || f.names.iter().find(|(_, n)| **n == s.name).map(|(d, _)| *d);
+        s.dev.or_else(by_name).or_else(|| s.name.parse().ok())
+    };
+    let (sure, open): (Vec<_>, Vec<_>) = one.iter().partition(|s| named(s).is_some());
+    let devices = f.tracker.devices.iter().map(|d| d.dev);
+    let unnamed: Vec<DevId> = devices
+        .filter(|d| !f.names.contains_key(d))
+        .take(UNNAMED)
+        .collect();
+    let mut compared: Vec<Comparison> = sure.iter().map(|s| with(s, named(s))).collect();
+    compared.extend(by_numbers(&open, &unnamed, &with));
+    if o.window.devs.is_empty() {
+        return (compared, None);
+    }
+    compared.retain(|c| c.dev.is_some_and(|d| totals.device(d).is_some()));
+    let none = "the summary does not tell which of its names the given devices have";
+    let note = compared.is_empty().then_some(none);
+    (compared, note)
+}
+
+/// Devices without a name that are tried on each name without a device.
+const UNNAMED: usize = 64;
+
+/// Printed devices that have no number, against devices that have no name: by what their numbers agree with, each
+/// device once.
+fn by_numbers(
+    open: &[&SummaryDevice],
+    unnamed: &[DevId],
+    with: &dyn Fn(&SummaryDevice, Option<DevId>) -> Comparison,
+) -> Vec<Comparison> {
+    let fits = |s: &SummaryDevice| -> Vec<usize> {
+        let agrees = |i: &usize| with(s, unnamed.get(*i).copied()).agrees();
+        (0..unnamed.len()).filter(agrees).collect()
+    };
+    let all: Vec<Vec<usize>> = open.iter().take(UNNAMED).map(|s| fits(s)).collect();
+    let mut taken: Vec<bool> = vec![false; unnamed.len()];
+    let one = |(n, s): (usize, &&SummaryDevice)| {
+        let fit = all.get(n).map(Vec::as_slice).unwrap_or_default();
+        let Some(i) = fit.iter().copied().find(|i| !taken[*i]) else {
+            // It is one of those left, or of none.
+            return match unnamed.is_empty() {
+                true => with(s, None),
+                false => Comparison::not_found(&s.name),
+            };
+        };
+        taken[i] = true;
+        let c = with(s, unnamed.get(i).copied());
+        let rivals = all.iter().filter(|f| f.contains(&i)).count();
+        match (fit.len(), rivals) {
+            (1, 1) => c,
+            _ => c.of_one_of_several(),
+        }
+    };
+    open.iter().enumerate().map(one).collect()
 }

@@ -2,32 +2,31 @@
 
 use crate::error::{Error, Result};
 use crate::event::{CommId, CommTable, NO_PID, Rwbs};
-use crate::metrics::Filter;
+use crate::metrics::{Filter, Matcher};
 use crate::units::human_count;
 use std::collections::BTreeMap;
 
-/// A filter that knows the task names met so far, and hands them out.
+/// A filter that also hands out the task names met so far.
 pub struct Picker {
-    filter: Filter,
-    names: Vec<(String, bool)>,
+    matcher: Matcher,
+    names: Vec<String>,
 }
 
 impl Picker {
     /// A picker.
     pub fn new(filter: Filter) -> Picker {
         Picker {
-            filter,
+            matcher: Matcher::new(filter),
             names: Vec::new(),
         }
     }
 
     /// Learns names. Ids never change their name.
     pub fn learn(&mut self, comms: &CommTable) {
-        for raw in comms.names().iter().skip(self.names.len()) {
-            let name = String::from_utf8_lossy(raw).into_owned();
-            let picked = self.filter.comm.contains(&name);
-            self.names.push((name, picked));
-        }
+        self.matcher.names(comms);
+        let new = comms.names().iter().skip(self.names.len());
+        self.names
+            .extend(new.map(|raw| String::from_utf8_lossy(raw).into_owned()));
     }
 
     /// A task's name, if it was told.
@@ -35,17 +34,13 @@ impl Picker {
         if id == CommId::OTHER {
             return Some("(other)");
         }
-        self.names.get(usize::from(id.0)).map(|n| n.0.as_str())
+        self.names.get(usize::from(id.0)).map(String::as_str)
     }
 
     /// Whether a row passes.
+    #[inline]
     pub fn pass(&self, rwbs: Rwbs, pid: u32, comm: CommId) -> bool {
-        let f = &self.filter;
-        let named = |id: CommId| self.names.get(usize::from(id.0)).is_some_and(|n| n.1);
-        (f.rwbs.is_empty() || f.rwbs.iter().any(|w| w.canonical() == rwbs.canonical()))
-            && (f.op.is_empty() || f.op.contains(&rwbs.op()))
-            && (f.pid.is_empty() || f.pid.contains(&pid))
-            && (f.comm.is_empty() || named(comm))
+        self.matcher.pass(rwbs, pid, comm)
     }
 }
 
@@ -86,7 +81,7 @@ impl Census {
     /// # Errors
     /// Nothing of `what` (`events`, `bios`, …) passed although there were some.
     pub fn require_some(&self, picker: &Picker, what: &str) -> Result<()> {
-        let f = &picker.filter;
+        let f = picker.matcher.filter();
         let all: u64 = self.rwbs.values().sum();
         if self.passed || all == 0 || f.is_empty() {
             return Ok(());
@@ -162,23 +157,5 @@ mod tests {
         assert!(e.to_string().contains("rwbs: WS; comm: fio"), "{e}");
         c.note(true, Rwbs::new(b"WS"), 1, fio);
         assert!(c.require_some(&p, "events").is_ok());
-    }
-    use crate::event::Op;
-
-    #[test]
-    fn every_given_condition_must_hold() {
-        let mut t = CommTable::default();
-        let (fio, kw) = (t.intern(b"fio"), t.intern(b"kworker/0:1"));
-        let mut p = Picker::new(Filter {
-            op: vec![Op::Write],
-            comm: vec!["fio".into()],
-            ..Filter::default()
-        });
-        p.learn(&t);
-        assert!(p.pass(Rwbs::new(b"FWS"), 1, fio));
-        assert!(!p.pass(Rwbs::new(b"RA"), 1, fio));
-        assert!(!p.pass(Rwbs::new(b"WS"), 1, kw));
-        assert!(!p.pass(Rwbs::new(b"WS"), 1, CommId::NONE));
-        assert_eq!(p.name(kw), Some("kworker/0:1"));
     }
 }

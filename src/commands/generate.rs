@@ -56,8 +56,10 @@ pub fn generate(o: &GenerateOpts) -> Result<Done> {
         out.finish()?;
         return Ok(Done::Sound);
     };
-    std::fs::create_dir_all(dir)
-        .map_err(|e| Error::io(Some(dir), "cannot create the directory", e))?;
+    std::fs::create_dir_all(dir).map_err(|e| {
+        Error::io(Some(dir), "cannot create the directory", e)
+            .hint("-o takes a directory, new or old")
+    })?;
     for page in &o.pages {
         let path = dir.join(&page.name);
         std::fs::write(&path, &page.content)

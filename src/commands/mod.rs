@@ -3,31 +3,42 @@
 
 mod bios;
 mod check;
+mod compare;
+mod convert;
 mod events;
+mod explain;
 mod filter;
 mod generate;
 mod open;
 mod output;
+mod parts;
 mod progress;
 mod requests;
 mod rows;
 mod session;
+mod sql;
 mod stats;
 mod warnings;
 
 pub use bios::bios;
 pub use check::check;
+pub use compare::compare;
+pub use convert::{convert, targets};
 pub use events::events;
+pub use explain::{Explained, explain, explained};
 pub use generate::{GenerateOpts, Page, generate, recorder};
 pub use output::complain;
 pub use requests::requests;
+pub use sql::sql;
 pub use stats::stats;
 
 // What `cli` needs to name, so that it imports nothing but this module.
+pub use crate::diagnose::Question;
 pub use crate::event::{DevId, Op, Rwbs};
 pub use crate::frame::FileKind;
 pub use crate::metrics::{Filter, Key};
 
+use crate::error::{Error, Result};
 use crate::units::Nanos;
 use std::path::PathBuf;
 
@@ -69,6 +80,8 @@ pub struct InputOpts {
     pub format: Option<String>,
     /// `--line`.
     pub lines: Vec<String>,
+    /// `--blkparse-format`.
+    pub blkparse_formats: Vec<String>,
     /// `--bt`.
     pub bt: Option<PathBuf>,
     /// `--queue`.
@@ -93,6 +106,20 @@ pub struct Window {
 }
 
 impl Window {
+    /// Whether any time can pass.
+    ///
+    /// # Errors
+    /// `--from` is not before `--to`.
+    pub fn check(&self) -> Result<()> {
+        match (self.from, self.to) {
+            (Some(a), Some(b)) if a >= b => Err(Error::usage(format!(
+                "--from {a} is not before --to {b}: no time is between them"
+            ))
+            .hint("the end is not part of it: --from 1 --to 2 takes one second")),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether anything is left out.
     pub fn cuts_time(&self) -> bool {
         self.from.is_some() || self.to.is_some()
@@ -159,6 +186,42 @@ pub struct StatsOpts {
     pub output: OutputOpts,
 }
 
+/// Options of `explain`.
+#[derive(Clone, Debug, Default)]
+pub struct ExplainOpts {
+    /// Input.
+    pub input: InputOpts,
+    /// Part of the trace.
+    pub window: Window,
+    /// `--why`; empty: all questions.
+    pub why: Vec<Question>,
+    /// Output.
+    pub output: OutputOpts,
+}
+
+/// Options of `compare`.
+#[derive(Clone, Debug, Default)]
+pub struct CompareOpts {
+    /// One trace, or runs with commas between them.
+    pub a: PathBuf,
+    /// The same.
+    pub b: PathBuf,
+    /// How to read them; its `traces` are not used.
+    pub input: InputOpts,
+    /// Part of the traces.
+    pub window: Window,
+    /// Which bios and requests.
+    pub filter: Filter,
+    /// `--by`; empty: rwbs.
+    pub by: Vec<Key>,
+    /// `--seed`.
+    pub seed: u64,
+    /// `--markdown`.
+    pub markdown: bool,
+    /// Output.
+    pub output: OutputOpts,
+}
+
 /// Options of `check`.
 #[derive(Clone, Debug, Default)]
 pub struct CheckOpts {
@@ -181,6 +244,45 @@ pub struct RowOpts {
     pub filter: Filter,
     /// `--parquet`, `--arrow`, or what the name of the file says; `None`: as `output.rows` says.
     pub table: Option<FileKind>,
+    /// `-o DIR/` or `--partition`: the keys of the data set in DIR; `None`: one file.
+    pub parts: Option<Vec<PartKey>>,
+    /// Output.
+    pub output: OutputOpts,
+}
+
+/// A key of `--partition`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartKey {
+    /// A column of words, `host`, `trace`, or any other name with a value.
+    pub name: String,
+    /// After `=`.
+    pub value: Option<String>,
+}
+
+/// Options of `sql`.
+#[derive(Clone, Debug, Default)]
+pub struct SqlOpts {
+    /// The query, or a file that holds it.
+    pub query: String,
+    /// A trace, or tables.
+    pub input: InputOpts,
+    /// Part of the trace.
+    pub window: Window,
+    /// Output.
+    pub output: OutputOpts,
+}
+
+/// Options of `convert`.
+#[derive(Clone, Debug, Default)]
+pub struct ConvertOpts {
+    /// Input.
+    pub input: InputOpts,
+    /// Part of the trace.
+    pub window: Window,
+    /// Which events.
+    pub filter: Filter,
+    /// A name of [`targets`].
+    pub to: String,
     /// Output.
     pub output: OutputOpts,
 }

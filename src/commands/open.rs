@@ -9,6 +9,7 @@ use crate::format::blkparse::summary::{self, Figure};
 use crate::format::{ImportReport, LineFormat, ReadOptions, parse_queue, template};
 use crate::metrics::SummaryDevice;
 use crate::metrics::blkparse_totals::{Scaled, SummaryRow, Total};
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -46,23 +47,51 @@ pub fn read_options(
 fn custom_reader(o: &InputOpts, quiet: bool) -> Result<Option<Arc<dyn LineFormat>>> {
     match (&o.bt, o.lines.is_empty()) {
         (Some(path), _) => {
-            let (reader, notes) = from_script(&read_text(path)?, path)?;
+            let (reader, notes) = from_script(
+                &read_text(
+                    path,
+                    "a bpftrace script",
+                    "name the script that made the log",
+                )?,
+                path,
+            )?;
             for note in notes.iter().filter(|_| !quiet) {
                 complain(&format!("note: {}: {note}", path.display()));
             }
             Ok(Some(reader))
         }
         (None, false) => from_templates(&o.lines).map(Some),
+        (None, true) if !o.blkparse_formats.is_empty() => {
+            let reader = template::from_blkparse_formats(&o.blkparse_formats)?;
+            for note in reader.notes().iter().filter(|_| !quiet) {
+                complain(&format!("note: --blkparse-format: {note}"));
+            }
+            Ok(Some(Arc::new(reader)))
+        }
         (None, true) => Ok(None),
     }
 }
 
+/// A script or a snapshot is not longer.
+const SMALL: u64 = 4 << 20;
+
 /// Reads a small text file that an option names.
 ///
 /// # Errors
-/// It cannot be read, or is no UTF-8.
-fn read_text(path: &Path) -> Result<String> {
-    std::fs::read_to_string(path).map_err(|e| Error::io(Some(path), "cannot read", e))
+/// It cannot be read, is too long (a device, a pipe without end), or no UTF-8.
+fn read_text(path: &Path, what: &str, hint: &str) -> Result<String> {
+    let about = |text: String| Error::new(Kind::Format, text).path(path).hint(hint);
+    let cannot = |e| Error::io(Some(path), format!("cannot read {what}"), e).hint(hint);
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(cannot)?;
+    file.take(SMALL + 1)
+        .read_to_end(&mut bytes)
+        .map_err(cannot)?;
+    if bytes.len() as u64 > SMALL {
+        let text = format!("longer than {} MiB, expected {what}", SMALL >> 20);
+        return Err(about(text));
+    }
+    String::from_utf8(bytes).map_err(|_| about(format!("this is no text, expected {what}")))
 }
 
 fn from_templates(lines: &[String]) -> Result<Arc<dyn LineFormat>> {
@@ -80,12 +109,8 @@ fn from_script(text: &str, path: &Path) -> Result<(Arc<dyn LineFormat>, Vec<Stri
 /// # Errors
 /// It cannot be read or understood.
 pub fn queue(path: &Path) -> Result<Vec<QueueDevice>> {
-    let text = std::fs::read(path).map_err(|e| Error::io(Some(path), "cannot read", e))?;
-    let text = String::from_utf8(text).map_err(|_| {
-        Error::new(Kind::Format, "this is no text, expected a snapshot of queue settings")
-            .path(path)
-            .hint("take the snapshot with: grep . /sys/block/DEV/dev /sys/block/DEV/size /sys/block/DEV/queue/*")
-    })?;
+    let hint = "take the snapshot with: grep . /sys/block/DEV/dev /sys/block/DEV/size /sys/block/DEV/queue/*";
+    let text = read_text(path, "a snapshot of queue settings", hint)?;
     let all = parse_queue(path, &text)?;
     Ok(all
         .into_iter()

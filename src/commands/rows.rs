@@ -1,11 +1,12 @@
 //! What `events`, `requests` and `bios` have in common: rows that are written as they come.
 
 use super::filter::{Census, Picker};
-use super::output::{self, Output};
-use super::session::{self, Consumer};
+use super::output::{self, Output, complain};
+use super::parts::Parts;
+use super::session::{self, Consumer, Finished};
 use super::{Done, RowOpts, Rows, warnings};
 use crate::error::{Error, Result};
-use crate::event::{BlockEvent, CommId, CommTable, Rwbs};
+use crate::event::{Action, BlockEvent, CommId, Fields, Rwbs, TraceMeta};
 use crate::frame::{FileKind, Table, values};
 use crate::lifecycle::{Bio, Request, Sink};
 use crate::present::rows::AsText;
@@ -24,8 +25,10 @@ pub struct RowSink<T: AsText> {
 /// Rows on their way out.
 struct Writer<T: AsText> {
     form: Form<T>,
+    fields: Fields,
     buffer: Vec<u8>,
     out: Output,
+    written: u64,
     failed: Option<Error>,
 }
 
@@ -35,6 +38,7 @@ enum Form<T: AsText> {
     Csv,
     Json,
     Table(Box<Table<T>>),
+    Parts(Box<Parts<T>>),
 }
 
 /// Runs the command for one kind of record.
@@ -52,7 +56,10 @@ where
     };
     let finished = session::run(&o.input, &o.window, &o.output, &mut sink)?;
     sink.census.require_some(&sink.picker, T::TABLE)?;
-    sink.rows.finish()?;
+    let written = sink.rows.finish()?;
+    if written == 0 && !o.output.quiet {
+        complain(&none_of(T::TABLE, &finished));
+    }
     warnings::warn(&finished, &o.output);
     Ok(if o.output.strict && finished.damaged() {
         Done::Damaged
@@ -70,11 +77,41 @@ fn refuse_terminal(kind: FileKind, terminal: bool) -> Result<()> {
     Err(Error::usage(what).hint("name a file with -o, or send it through a pipe"))
 }
 
+/// An empty answer needs its reason.
+fn none_of(table: &str, f: &Finished) -> String {
+    let has = |a| f.tracker.coverage.has(a);
+    let devices = &f.tracker.devices;
+    let reason = match table {
+        "bios" if !has(Action::Queue) => "no queue events in this trace",
+        "requests" if !devices.is_empty() && devices.iter().all(|d| d.bio_based) => {
+            "its devices handle bios only (dm, md)"
+        }
+        "requests" if !has(Action::GetRq) && !has(Action::Issue) => {
+            "no getrq and no issue events in this trace"
+        }
+        _ => "its events tell of none",
+    };
+    let one = table.strip_suffix('s').unwrap_or(table);
+    format!("note: not one {one} to show: {reason}")
+}
+
+fn parts<T: AsText>(o: &RowOpts, kind: FileKind) -> Result<Parts<T>> {
+    let keys = o.parts.as_deref().unwrap_or_default();
+    let Some(dir) = &o.output.file else {
+        let what = "--partition writes many files";
+        return Err(Error::usage(what).hint("name their directory with -o"));
+    };
+    let trace = o.input.traces.first().map(|p| p.as_path());
+    Parts::new(dir, kind, keys, trace.unwrap_or("-".as_ref()))
+}
+
 impl<T: AsText> Writer<T> {
     fn new(o: &RowOpts) -> Result<Writer<T>> {
+        let kind = o.table.unwrap_or(FileKind::Parquet);
         let form = match (o.table, o.output.rows) {
+            _ if o.parts.is_some() => Form::Parts(Box::new(parts(o, kind)?)),
             (Some(kind), _) => {
-                let table = Table::new(kind)?;
+                let table = Table::new(kind, &[])?;
                 refuse_terminal(kind, output::to_terminal(&o.output))?;
                 Form::Table(Box::new(table))
             }
@@ -86,12 +123,14 @@ impl<T: AsText> Writer<T> {
         match form {
             Form::Csv => csv::line(T::COLUMNS.iter().map(|c| c.name), &mut buffer),
             Form::Text => buffer.extend_from_slice(T::head().as_bytes()),
-            Form::Json | Form::Table(_) => {}
+            Form::Json | Form::Table(_) | Form::Parts(_) => {}
         }
         Ok(Writer {
             form,
             buffer,
+            fields: Fields::BLKTRACE,
             out: Output::new(&o.output),
+            written: 0,
             failed: None,
         })
     }
@@ -101,11 +140,14 @@ impl<T: AsText> Writer<T> {
         if self.failed.is_some() {
             return;
         }
+        self.written += 1;
+        let (fields, out) = (&self.fields, &mut self.buffer);
         match &mut self.form {
-            Form::Text => record.text(comm, &mut self.buffer),
-            Form::Csv => csv::row(values(record, comm), &mut self.buffer),
-            Form::Json => json::row(record, comm, &mut self.buffer),
-            Form::Table(t) => self.failed = t.push(record, comm, &mut self.buffer).err(),
+            Form::Text => record.text(comm, fields, out),
+            Form::Csv => csv::row(values(record, comm, fields), out),
+            Form::Json => json::row(record, comm, fields, out),
+            Form::Table(t) => self.failed = t.push(record, comm, fields, out).err(),
+            Form::Parts(p) => self.failed = p.push(record, comm, fields).err(),
         }
         // Requests still open at the end come all at once: a batch may hold any number of rows.
         if self.buffer.len() >= SPILL {
@@ -121,13 +163,21 @@ impl<T: AsText> Writer<T> {
         self.buffer.clear();
     }
 
-    fn finish(mut self) -> Result<()> {
-        if let Form::Table(t) = self.form {
-            t.finish(&mut self.buffer)?;
+    /// Writes the rest, and tells how many rows there were.
+    fn finish(mut self) -> Result<u64> {
+        self.failed.take().map_or(Ok(()), Err)?;
+        match self.form {
+            Form::Text | Form::Csv | Form::Json => {}
+            Form::Table(t) => t.finish(&mut self.buffer)?,
+            Form::Parts(mut p) => {
+                p.finish()?;
+                return Ok(self.written);
+            }
         }
         // Also the head of rows that are none.
         self.out.write(&self.buffer)?;
-        self.out.finish()
+        self.out.finish()?;
+        Ok(self.written)
     }
 }
 
@@ -163,8 +213,13 @@ impl<T: AsText> Consumer for RowSink<T>
 where
     RowSink<T>: Sink,
 {
-    fn names(&mut self, comms: &CommTable) {
-        self.picker.learn(comms);
+    fn fields(&mut self, fields: Fields) -> Result<()> {
+        self.rows.fields = fields;
+        Ok(())
+    }
+
+    fn names(&mut self, meta: &TraceMeta) {
+        self.picker.learn(&meta.comms);
     }
 
     fn batch_done(&mut self) -> Result<()> {

@@ -1,20 +1,30 @@
 //! One pass over a trace: open → keep the wanted devices and times → tracker → consumer → finish. All commands share it.
 
 use super::open::{self, QueueDevice};
+use super::output::spare_inputs;
 use super::progress::Progress;
 use super::{DevSpec, InputOpts, OutputOpts, Window};
 use crate::error::{Error, Kind, Result};
-use crate::event::{BlockEvent, CommTable, DevId, TraceMeta};
+use crate::event::{BlockEvent, DevId, Fields, TraceMeta};
 use crate::format::{ImportReport, Trace};
 use crate::lifecycle::{Sink, Tracker, TrackerReport};
 use crate::units::Nanos;
+use rustc_hash::FxHashSet;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 /// A sink that is told of task names before each batch and may stop the run after one.
 pub trait Consumer: Sink {
-    /// All names of the batch to come are in the table.
-    fn names(&mut self, _comms: &CommTable) {}
+    /// What the source can tell; before the first batch.
+    ///
+    /// # Errors
+    /// The source cannot tell what was asked for.
+    fn fields(&mut self, _fields: Fields) -> Result<()> {
+        Ok(())
+    }
+
+    /// All names of the batch to come are in the table, and what its events carry is known.
+    fn names(&mut self, _meta: &TraceMeta) {}
 
     /// After each batch.
     ///
@@ -58,6 +68,8 @@ pub fn run<C: Consumer>(
     output: &OutputOpts,
     consumer: &mut C,
 ) -> Result<Finished> {
+    spare_inputs(input, output)?;
+    window.check()?;
     let queue = match &input.queue {
         Some(path) => open::queue(path)?,
         None => Vec::new(),
@@ -103,6 +115,10 @@ fn pass<C: Consumer>(
         &open::read_options(input, known.quiet, progress.callback())?,
     )?;
     let mut tracker = Tracker::new(trace.meta().fields);
+    if window.cuts_time() {
+        require_clock(trace.meta().fields, "--from and --to")?;
+    }
+    consumer.fields(trace.meta().fields)?;
     let mut batch: Vec<BlockEvent> = Vec::new();
     let mut gate: Option<Gate> = None;
     let mut seen = Seen::default();
@@ -112,7 +128,7 @@ fn pass<C: Consumer>(
             // Names of --dev are looked up once the trace's head was read: some sources tell names there.
             empty => empty.insert(Gate::new(window, &trace, known, &batch)?),
         };
-        consumer.names(&trace.meta().comms);
+        consumer.names(trace.meta());
         for ev in &batch {
             if gate.open(ev) {
                 seen.kept += u64::from(gate.devs.is_empty() || ev.dev != DevId::NONE);
@@ -124,7 +140,7 @@ fn pass<C: Consumer>(
         batch.clear();
         consumer.batch_done()?;
     }
-    consumer.names(&trace.meta().comms);
+    consumer.names(trace.meta());
     seen.require_some(&trace)?;
     let report = tracker.finish(consumer);
     consumer.batch_done()?;
@@ -164,7 +180,7 @@ fn named(
 
 /// The devices and times that pass.
 struct Gate {
-    devs: Vec<DevId>,
+    devs: FxHashSet<DevId>,
     from: i64,
     to: i64,
 }
@@ -173,12 +189,12 @@ impl Gate {
     fn new(w: &Window, trace: &Trace, known: &Known<'_>, head: &[BlockEvent]) -> Result<Gate> {
         let mut names = known.names.clone();
         names.extend(trace.meta().names.clone());
-        let mut devs = Vec::new();
+        let mut devs = FxHashSet::default();
         for spec in &w.devs {
-            match spec {
-                DevSpec::Number(d) => devs.push(*d),
-                DevSpec::Name(n) => devs.push(resolve(n, &names, known.queue, head)?),
-            }
+            devs.insert(match spec {
+                DevSpec::Number(d) => *d,
+                DevSpec::Name(n) => resolve(n, &names, known.queue, head)?,
+            });
         }
         Ok(Gate {
             devs,
@@ -219,10 +235,24 @@ fn resolve(
             "--dev {name}: this trace does not tell which number that device has"
         ))
         .hint(format!(
-            "give MAJ,MIN instead (the trace begins with {})",
+            "give the device as the trace does, or --queue (the trace begins with {})",
             met.join(" and ")
         ))
     })
+}
+
+/// An option that chooses by time needs times.
+///
+/// # Errors
+/// The source tells none.
+pub fn require_clock(fields: Fields, option: &str) -> Result<()> {
+    if fields.clock {
+        return Ok(());
+    }
+    Err(Error::usage(format!(
+        "{option}: this trace tells how long requests took, but not when"
+    ))
+    .hint("record again with times: iosnoop -ts"))
 }
 
 /// What the gate kept and left out.
@@ -370,7 +400,7 @@ mod tests {
     #[test]
     fn the_window_is_half_open() {
         let g = Gate {
-            devs: vec![DevId::new(8, 0)],
+            devs: FxHashSet::from_iter([DevId::new(8, 0)]),
             from: 10,
             to: 20,
         };

@@ -1,11 +1,11 @@
 //! `blkan stats`.
 
 use super::filter::{Census, Picker};
-use super::output::{Output, colored};
+use super::output::{Output, colored, complain};
 use super::session::{self, Consumer, Finished};
 use super::{Done, Rows, StatsOpts, Window, warnings};
 use crate::error::Result;
-use crate::event::{BlockEvent, CommId, CommTable, DevId, Rwbs};
+use crate::event::{BlockEvent, CommId, DevId, Fields, Rwbs, TraceMeta};
 use crate::format::ImportReport;
 use crate::lifecycle::{Bio, FlushStep, Merge, Request, Sink};
 use crate::metrics::report::{Input, StatsReport};
@@ -19,6 +19,7 @@ struct StatsSink {
     picker: Picker,
     /// None without filters.
     census: Option<Census>,
+    every: bool,
 }
 
 impl StatsSink {
@@ -56,9 +57,16 @@ impl Sink for StatsSink {
 }
 
 impl Consumer for StatsSink {
-    fn names(&mut self, comms: &CommTable) {
-        self.picker.learn(comms);
-        self.collector.names(comms);
+    fn fields(&mut self, fields: Fields) -> Result<()> {
+        match self.every {
+            true => session::require_clock(fields, "--every"),
+            false => Ok(()),
+        }
+    }
+
+    fn names(&mut self, meta: &TraceMeta) {
+        self.picker.learn(&meta.comms);
+        self.collector.names(&meta.comms);
     }
 
     fn batch_done(&mut self) -> Result<()> {
@@ -81,6 +89,7 @@ pub fn stats(o: &StatsOpts) -> Result<Done> {
         collector,
         picker: Picker::new(o.filter.clone()),
         census: (!o.filter.is_empty()).then(Census::default),
+        every: o.every.is_some(),
     };
     let finished = session::run(&o.input, &o.window, &o.output, &mut sink)?;
     if let Some(c) = &sink.census {
@@ -92,6 +101,12 @@ pub fn stats(o: &StatsOpts) -> Result<Done> {
     let damaged = finished.damaged();
     let remedy = remedy(&finished, &o.window);
     let report = report(collector, finished);
+    let folded = |(at, _): &(&String, &String)| at.ends_with("/groups") && !at.contains("/series/");
+    if let Some((_, why)) = report.why.iter().find(folded).filter(|_| !o.output.quiet) {
+        complain(&format!(
+            "note: {why}; choose some with --dev, --comm or --pid, or take rows (blkan requests --csv)"
+        ));
+    }
     let mut out = Output::new(&o.output);
     out.write(&render(&report, o, remedy)?)?;
     out.finish()?;

@@ -4,6 +4,7 @@ use super::OutputOpts;
 use super::output::complain;
 use super::session::Finished;
 use crate::format::{Defect, ImportReport};
+use crate::present::steers;
 use crate::units::human_count;
 
 /// Tells what is wrong with the inputs, unless `-q`.
@@ -39,13 +40,12 @@ pub fn untracked(n: u64) -> String {
 pub fn lines(r: &ImportReport) -> Vec<String> {
     let mut out = Vec::new();
     out.extend(damaged_lines(r));
-    for kind in [Defect::TruncatedStream, Defect::CorruptStream] {
+    for (kind, what) in [
+        (Defect::TruncatedStream, "ends too early"),
+        (Defect::CorruptStream, "is damaged"),
+        (Defect::HugeStream, "asks for too much memory"),
+    ] {
         if r.defects.contains_key(&kind) {
-            let what = if kind == Defect::TruncatedStream {
-                "ends too early"
-            } else {
-                "is damaged"
-            };
             out.push(format!(
                 "warning: {}: the {} stream {what} after {} events; {}",
                 r.path,
@@ -78,12 +78,7 @@ pub fn lines(r: &ImportReport) -> Vec<String> {
 }
 
 fn damaged_lines(r: &ImportReport) -> Option<String> {
-    let of_lines = |k: &Defect| {
-        !matches!(
-            k,
-            Defect::TruncatedStream | Defect::CorruptStream | Defect::Lost
-        )
-    };
+    let of_lines = |k: &Defect| !k.of_stream() && *k != Defect::Lost;
     let kinds: Vec<_> = r.defects.iter().filter(|(k, _)| of_lines(k)).collect();
     let total: u64 = kinds.iter().map(|(_, c)| c.n).sum();
     let first = kinds
@@ -109,7 +104,7 @@ fn damaged_lines(r: &ImportReport) -> Option<String> {
 
 /// Text of the input as it may be shown on a terminal: short, and without control characters.
 pub fn shown(text: &str) -> String {
-    let clean = |c: char| if c.is_control() { '·' } else { c };
+    let clean = |c: char| if steers(c) { '·' } else { c };
     let short: String = text.chars().take(60).map(clean).collect();
     if text.chars().nth(60).is_some() {
         short + "…"

@@ -100,6 +100,20 @@ impl Action {
         })
     }
 
+    /// blktrace's letter, with a second one where blktrace cannot tell two events apart: `Cb` a bio ends, `Mr` a request is
+    /// absorbed, `Ar` a request is remapped. Events blktrace does not have: `Er`, `Is`, `Id` (error, io_start, io_done).
+    pub fn code(self) -> &'static str {
+        match self {
+            Action::BioComplete => "Cb",
+            Action::RqMerge => "Mr",
+            Action::RqRemap => "Ar",
+            Action::RqError => "Er",
+            Action::IoStart => "Is",
+            Action::IoDone => "Id",
+            other => other.letter().unwrap_or("-"),
+        }
+    }
+
     /// The action of a letter printed by blkparse. `m` (message) is not an event and gives `None`.
     pub fn from_letter(s: &[u8]) -> Option<Action> {
         Some(match s {

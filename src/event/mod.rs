@@ -12,7 +12,7 @@ pub use action::Action;
 pub use device::DevId;
 pub use queue::QueueInfo;
 pub use rwbs::{Op, Rwbs};
-pub use trace::{CommTable, Coverage, Fields, TraceMeta};
+pub use trace::{CommTable, Coverage, Fields, Letters, TraceMeta};
 
 use crate::units::Nanos;
 
@@ -44,7 +44,8 @@ pub struct BlockEvent {
     /// Length in bytes: of the bio (Q M F G X B A), of the request (I D R RqMerge), of this completion (C).
     /// For passthrough the real byte count, else a multiple of 512.
     pub bytes: u64,
-    /// A: sector on `aux_dev`. X: first sector of the remainder. U, UT: number of requests. Else 0.
+    /// A: sector on `aux_dev`. X: first sector of the remainder. Both [`NO_SECTOR`] where the source does not tell.
+    /// U, UT: number of requests. Else 0.
     pub aux: u64,
     /// Letters as the source has them, but for `FN`, renamed to `FF` unless `--raw-rwbs`.
     pub rwbs: Rwbs,

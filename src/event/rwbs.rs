@@ -85,6 +85,13 @@ impl Rwbs {
         Rwbs(v)
     }
 
+    /// What a column of letters holds; `None` for a word that no kernel prints there.
+    #[inline]
+    pub fn printed(word: &[u8]) -> Option<Rwbs> {
+        let letters = word.iter().all(u8::is_ascii_alphabetic);
+        (letters && (1..=8).contains(&word.len())).then(|| Rwbs::new(word))
+    }
+
     /// The letters as one number whose order is letter order; 0 for none.
     pub const fn word(self) -> u64 {
         self.0

@@ -13,14 +13,19 @@ pub struct CommTable {
     overflow: u64,
 }
 
+/// Bytes of a name that are kept. Tracers print up to 15 (`TASK_COMM_LEN`, include/linux/sched.h), /proc up to 63 of a
+/// worker (fs/proc/array.c:proc_task_name); what is longer is damage, and thousands of such names would fill the memory.
+const NAME: usize = 64;
+
 impl CommTable {
-    /// The id of a name, adding it if new. [`CommId::OTHER`] when 65,000 names are taken (a hostile input; kernels cut
+    /// The id of a name, adding it if new; of a longer one its first 64 bytes. [`CommId::OTHER`] when 20,000 names are taken (a hostile input; kernels cut
     /// names to 15 bytes and no real trace comes near), counted in [`CommTable::overflow`].
     pub fn intern(&mut self, name: &[u8]) -> CommId {
+        let name = name.get(..NAME).unwrap_or(name);
         if let Some(id) = self.ids.get(name) {
             return *id;
         }
-        if self.names.len() >= 65_000 {
+        if self.names.len() >= 20_000 {
             self.overflow += 1;
             return CommId::OTHER;
         }
@@ -28,6 +33,11 @@ impl CommTable {
         self.names.push(name.into());
         self.ids.insert(name.into(), id);
         id
+    }
+
+    /// The part of a name that the table keeps.
+    pub fn kept(name: &str) -> &[u8] {
+        name.as_bytes().get(..NAME).unwrap_or(name.as_bytes())
     }
 
     /// The name, lossily as UTF-8; `None` if the event named no task.
@@ -38,6 +48,14 @@ impl CommTable {
         self.names
             .get(id.0 as usize)
             .map(|n| String::from_utf8_lossy(n).into_owned())
+    }
+
+    /// The name's bytes; `None` if the event named no task.
+    pub fn raw(&self, id: CommId) -> Option<&[u8]> {
+        if id == CommId::OTHER {
+            return Some(b"(other)");
+        }
+        self.names.get(usize::from(id.0)).map(|n| &**n)
     }
 
     /// All names in order of their ids.
@@ -74,6 +92,15 @@ pub struct Fields {
     /// The recorder takes every action unless told otherwise, so that an action never seen did not happen (blktrace,
     /// blkan's own bpftrace script). False for scripts and tools that record a chosen few.
     pub all_actions: bool,
+    /// Each line of the source tells one finished request: the events of a line are that request's, and nothing else was
+    /// recorded (biosnoop, iosnoop).
+    pub whole_requests: bool,
+    /// Times are those of a clock. False: only how long things took was told, and events are laid end to end.
+    pub clock: bool,
+    /// Events tell how long the bio or request is.
+    pub sizes: bool,
+    /// How much of rwbs events tell.
+    pub letters: Letters,
     /// Smallest step of the printed time, in ns (1 for blkparse, 1000 for ftrace).
     pub time_step_ns: u64,
 }
@@ -90,8 +117,43 @@ impl Fields {
         unplug_reason: true,
         completions_may_vanish: false,
         all_actions: true,
+        whole_requests: false,
+        clock: true,
+        sizes: true,
+        letters: Letters::All,
         time_step_ns: 1,
     };
+
+    /// What the events of two sources can tell alike.
+    pub fn in_common(a: Fields, b: Fields) -> Fields {
+        Fields {
+            pid: a.pid && b.pid,
+            cpu: a.cpu && b.cpu,
+            comm: a.comm && b.comm,
+            error: a.error && b.error,
+            sector_of_empty: a.sector_of_empty && b.sector_of_empty,
+            rq_merge_named: a.rq_merge_named && b.rq_merge_named,
+            unplug_reason: a.unplug_reason && b.unplug_reason,
+            completions_may_vanish: a.completions_may_vanish || b.completions_may_vanish,
+            all_actions: a.all_actions && b.all_actions,
+            whole_requests: a.whole_requests && b.whole_requests,
+            clock: a.clock && b.clock,
+            sizes: a.sizes && b.sizes,
+            letters: a.letters.min(b.letters),
+            time_step_ns: a.time_step_ns.max(b.time_step_ns),
+        }
+    }
+}
+
+/// How much of rwbs a source tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Letters {
+    /// Nothing.
+    None,
+    /// `W` for writes, `R` for all else (bcc's biosnoop).
+    WriteOrNot,
+    /// The letters.
+    All,
 }
 
 /// Actions that could have been recorded: `None` entry means "not known whether the recorder asked for it".

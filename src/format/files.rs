@@ -127,7 +127,10 @@ fn by_base_name(path: &Path) -> Option<Vec<Named>> {
 
 /// All per-CPU files in a directory, by device and CPU. Of a file and its compressed copy the file.
 fn parts_in(dir: &Path) -> Result<Vec<Named>> {
-    let fail = |e| Error::io(Some(dir), "cannot read the directory", e);
+    let fail = |e| {
+        Error::io(Some(dir), "cannot read the directory", e)
+            .hint("you may not list it, or it is gone; name the files in it")
+    };
     let mut found: BTreeMap<Part, PathBuf> = BTreeMap::new();
     for entry in std::fs::read_dir(dir).map_err(fail)? {
         let path = entry.map_err(fail)?.path();

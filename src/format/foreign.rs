@@ -1,7 +1,10 @@
 //! What an input looks like that no reader takes: so that the refusal names it and says what to do instead.
 
+use super::Defect;
 use super::detect::known;
+use super::ftrace;
 use super::lines::MAX_LINE;
+use super::tracepoint::words::far_time;
 use crate::error::{Error, Kind};
 use memchr::memmem;
 use std::path::Path;
@@ -30,13 +33,13 @@ static LOOKS: &[Look] = &[
     },
     Look {
         is: |h| h.starts_with(b"\x17\x08\x44tracing"),
-        what: "this is a trace.dat file of trace-cmd, which this version does not read",
-        hint: "record the device with blktrace or the bpftrace script instead",
+        what: "this is a trace.dat file of trace-cmd, whose text blkan reads",
+        hint: "convert it: trace-cmd report -i trace.dat | blkan ... -",
     },
     Look {
-        is: |h| h.starts_with(b"PERFILE2"),
-        what: "this is a perf.data file, which this version does not read",
-        hint: "record the device with blktrace or the bpftrace script instead",
+        is: |h| h.starts_with(b"PERFILE2") || h.starts_with(b"2ELIFREP"),
+        what: "this is a perf.data file, whose text blkan reads",
+        hint: "convert it: perf script --ns -i perf.data | blkan ... -",
     },
     Look {
         is: |h| h.starts_with(b"\x7fELF"),
@@ -64,9 +67,35 @@ static LOOKS: &[Look] = &[
         hint: "lines of trace tools have less than 1 KiB; were the line ends lost in copying?",
     },
     Look {
+        is: ftrace::counts_no_time,
+        what: "this is text of ftrace whose trace_clock counts no time (counter, x86-tsc), so nothing can be measured",
+        hint: "record again with a clock that does: echo mono > /sys/kernel/tracing/trace_clock",
+    },
+    Look {
+        is: |h| has_line(h, |l| memmem::find(l, b": Unknown action ").is_some()),
+        what: "this is text of ftrace's blk tracer by a kernel that misread its own records (\"Unknown action\")",
+        hint: "record the tracepoints of events/block/ instead of current_tracer blk, or use blktrace",
+    },
+    Look {
+        is: |h| has_line(h, is_bare_event),
+        what: "these are block events of ftrace from which the front with the time was cut off, so nothing can be measured",
+        hint: "give the lines as they were recorded: TASK-PID [CPU] TIME: block_...",
+    },
+    Look {
+        is: |h| has_line(h, |l| memmem::find(l, b" block:block_").is_some()),
+        what: "this is text of perf script, but no event of a bio or a request is whole in its beginning (cut at the edge of a \
+               terminal, or without times?)",
+        hint: "write it to a file: perf script --ns > trace.txt, with -F at least time,event,trace",
+    },
+    Look {
+        is: |h| has_line(h, is_raw_event),
+        what: "these are events of ftrace as raw fields (dev=… sector=…) instead of the kernel's text",
+        hint: Defect::RawFields.remedy(),
+    },
+    Look {
         is: is_ftrace,
-        what: "this is text of ftrace, trace-cmd or perf script, which this version does not read",
-        hint: "record with blktrace or the bpftrace script; for lines of one shape, --line 'TEMPLATE' describes them",
+        what: "this is text of ftrace, trace-cmd or perf script, but its beginning holds no whole event of the block layer",
+        hint: "if events of block come later, name the format: --format ftrace, perf-script or blk-tracer; else record events/block/",
     },
     Look {
         is: is_markup,
@@ -101,11 +130,6 @@ static LOOKS: &[Look] = &[
         hint: "give the event lines too, as blkparse prints them (without -q), not wrapped by a mailer",
     },
     Look {
-        is: |h| has_any(h, &[b"LATms", b"LAT(ms)", b"Tracing block I/O"]),
-        what: "this is the output of biosnoop or iosnoop: one finished request a line, without its life before",
-        hint: "record with blktrace or the bpftrace script to see queueing, merges and flushes",
-    },
-    Look {
         is: |h| has_any(h, &[b"Attaching "]),
         what: "this is output of bpftrace, but none of its lines is a block event that blkan knows",
         hint: "give the script that wrote it with --bt FILE, or describe its lines with --line 'TEMPLATE'",
@@ -115,9 +139,16 @@ static LOOKS: &[Look] = &[
 /// The error for an input that no format claims.
 pub(super) fn refusal(path: &Path, head: &[u8]) -> Error {
     let look = LOOKS.iter().find(|l| (l.is)(head));
-    let (what, hint) = match look {
-        Some(l) => (l.what.to_string(), l.hint),
-        None => (
+    let (what, hint) = match (look, far(head)) {
+        (_, Some(time)) => (
+            format!(
+                "the times of this text are no times of a running system: expected at most 9223372036.854775807 s (2^63 ns, 292 \
+                 years), found '{time}'"
+            ),
+            FAR_HINT,
+        ),
+        (Some(l), None) => (l.what.to_string(), l.hint),
+        (None, None) => (
             format!(
                 "no line of its beginning is an event of a known trace format; it starts with '{}'",
                 start(head)
@@ -128,6 +159,28 @@ pub(super) fn refusal(path: &Path, head: &[u8]) -> Error {
     Error::new(Kind::Format, format!("{what}. blkan reads: {}", known()))
         .path(path)
         .hint(hint)
+}
+
+/// What to do about times beyond 2^63 ns.
+pub(super) const FAR_HINT: &str = "a clock that ran below zero prints so; record with echo mono > /sys/kernel/tracing/trace_clock (perf record -k mono)";
+
+/// A time beyond 2^63 ns on a line with a tracepoint of the block layer.
+fn far(head: &[u8]) -> Option<String> {
+    let mut lines = head.split(|b| *b == b'\n');
+    lines.find_map(|l| {
+        memmem::find(l, b" block")?;
+        let word = l.split(|b| *b == b' ').find(|w| far_time(w))?;
+        Some(String::from_utf8_lossy(word.strip_suffix(b":")?).into_owned())
+    })
+}
+
+/// `block_rq_issue: dev=…` on a line of ftrace.
+fn is_raw_event(line: &[u8]) -> bool {
+    let Some(at) = memmem::find(line, b": block_") else {
+        return false;
+    };
+    let after = &line[at + 2..];
+    memmem::find(after, b": ").is_some_and(|c| ftrace::is_raw(&after[c + 2..]))
 }
 
 /// The first line, cut, for people.
@@ -186,6 +239,21 @@ fn is_ftrace(head: &[u8]) -> bool {
     ) || head.split(|b| *b == b'\n').any(is_event)
 }
 
+/// `block_rq_issue: 8,0 W …` at the start of a line.
+fn is_bare_event(line: &[u8]) -> bool {
+    let line = line.trim_ascii_start();
+    let colon = memmem::find(line, b": ").unwrap_or(0);
+    line.starts_with(b"block_")
+        && line[..colon]
+            .iter()
+            .all(|b| b.is_ascii_lowercase() || *b == b'_')
+        && colon > 0
+}
+
+fn has_line(head: &[u8], is: fn(&[u8]) -> bool) -> bool {
+    head.split(|b| *b == b'\n').any(is)
+}
+
 fn is_markup(head: &[u8]) -> bool {
     let text = first_text(head);
     let lower = text[..text.len().min(16)].to_ascii_lowercase();
@@ -201,7 +269,7 @@ fn is_archive(head: &[u8]) -> bool {
 }
 
 /// A NUL, or one byte in ten that no text of any encoding in use has.
-fn is_binary(head: &[u8]) -> bool {
+pub(super) fn is_binary(head: &[u8]) -> bool {
     let odd = |b: &&u8| **b < 0x20 && !matches!(**b, b'\n' | b'\r' | b'\t' | 0x1b | 0x0c);
     memchr::memchr(0, head).is_some() || head.iter().filter(odd).count() * 10 > head.len()
 }
@@ -216,7 +284,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_input_is_named() {
-        let cases: [(&[u8], &str); 15] = [
+        let cases: [(&[u8], &str); 18] = [
             (b"", "empty"),
             (b"\x06\x74\x61\x65\x00\x00\x00\x00", "binary blktrace"),
             (b"\x65\x61\x74\x06\x00\x00\x00\x00", "binary blktrace"),
@@ -229,16 +297,25 @@ mod tests {
             (b"<!DOCTYPE html>", "HTML"),
             (b"{\n \"a\": 1}", "JSON"),
             (
-                b"  dd-1 [000] d... 1.5: block_rq_issue: 8,0 W 0 () 8 + 8 [dd]\n",
-                "ftrace",
+                b"  dd-1 [000] d... 1.5: sched_wakeup: comm=dd pid=1 prio=120\n",
+                "holds no whole event",
+            ),
+            (
+                b"  dd-1 [000] d... 77123: block_rq_issue: 8,0 W 0 () 8 + 8 [dd]\n",
+                "trace_clock",
+            ),
+            (b"block_rq_issue: 8,0 W 0 () 8 + 8 [dd]\n", "cut off"),
+            (
+                b"  dd-1 [000] d... 1.5: Unknown action 36a2\n",
+                "blk tracer",
+            ),
+            (
+                b"  dd 1 [000] 1.5: block:block_rq_issue: 8,0 W 40>\n",
+                "perf script",
             ),
             (
                 b"CPU0 (sda):\n Reads Queued:           0,        0KiB\n",
                 "summary",
-            ),
-            (
-                b"TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n",
-                "biosnoop",
             ),
             (
                 b"Attaching 3 probes...\n09:30:46 kswapd0 enter\n",
@@ -256,5 +333,26 @@ mod tests {
         let text = says(b"Dear list,\nmy disk is slow.\n");
         assert!(text.contains("'Dear list,'"), "{text}");
         assert!(says(&vec![b'x'; MAX_LINE]).contains("64 KiB"));
+    }
+    #[test]
+    fn events_of_no_use_are_told_with_what_to_do() {
+        let cases: [(&[u8], &str); 3] = [
+            (
+                b"  dd-1 [000] d... 18446744073.709551: block_rq_issue: 8,0 W 0 () 8 + 8 [dd]\n",
+                "found '18446744073.709551'",
+            ),
+            (
+                b"  dd 1 [000] 18446744073.709551: block:block_rq_issue: 8,0 W 0 () 8 + 8 [dd]\n",
+                "expected at most 9223372036",
+            ),
+            (
+                b"  dd-1 [000] d... 1.5: block_rq_issue: dev=8388608 sector=8 nr_sector=8\n",
+                "without -R",
+            ),
+        ];
+        for (head, word) in cases {
+            let text = says(head);
+            assert!(text.contains(word) && text.contains("hint:"), "{text}");
+        }
     }
 }

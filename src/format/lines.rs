@@ -5,6 +5,7 @@
 
 use super::compress::{Fault, Input};
 use super::sequence::SequenceNotes;
+use super::wrapped::Held;
 use super::{Defect, ImportReport, Line, LineCtx, LineFormat};
 use crate::event::{Action, BlockEvent, CommTable, DevId, Op};
 use memchr::{memchr, memchr_iter, memrchr};
@@ -15,13 +16,16 @@ pub(super) const MAX_LINE: usize = 64 << 10;
 /// Text of one chunk: small enough to stay in the second-level cache from inflating to parsing, large enough that
 /// handing it over, once for some 4,000 events, costs nothing.
 pub(super) const CHUNK: usize = 256 << 10;
+/// The same where many inputs are read at once and their buffers add up. Must exceed [`MAX_LINE`].
+pub(super) const SMALL_CHUNK: usize = 80 << 10;
 /// Devices whose events are tallied; a real trace has a few hundred at most.
 const MAX_DEVICES: usize = 4096;
 
 /// Whole lines, but for the last of an input.
 #[derive(Debug, Default)]
 pub(super) struct Chunk {
-    /// A buffer of [`BUFFER`] bytes, kept that long so that it need not be cleared again.
+    /// One byte more than a chunk's text, for the line end put behind a line that is cut off; kept that long so that it
+    /// need not be cleared again.
     buffer: Vec<u8>,
     /// How many of them are text.
     used: usize,
@@ -36,24 +40,28 @@ impl Chunk {
     }
 }
 
-/// A chunk's memory: one byte more, for the line end put behind a line that is cut off.
-const BUFFER: usize = CHUNK + 1;
-
 /// Cuts decompressed bytes into chunks.
 pub(super) struct Chunker {
     input: Input,
+    /// Bytes of text a chunk.
+    size: usize,
     /// The start of a line whose end was not read yet.
     carry: Vec<u8>,
     /// Inside a line that is too long: its bytes are dropped.
     dropping: bool,
     over: bool,
     fault: Option<Fault>,
+    /// Chunks end before a line that begins an event, where events may have several lines.
+    begins: Option<fn(&[u8]) -> bool>,
 }
 
 impl Chunker {
-    pub(super) fn new(input: Input) -> Chunker {
+    /// Chunks of [`CHUNK`] or [`SMALL_CHUNK`]; `begins`: see [`LineFormat::begins`].
+    pub(super) fn new(input: Input, size: usize, begins: Option<fn(&[u8]) -> bool>) -> Chunker {
         Chunker {
             input,
+            size,
+            begins,
             carry: Vec::new(),
             dropping: false,
             over: false,
@@ -73,8 +81,8 @@ impl Chunker {
 
     /// The next chunk, in `buffer` if it is needed; `None` at the end.
     pub(super) fn next(&mut self, mut buffer: Vec<u8>) -> Option<Chunk> {
-        buffer.resize(BUFFER, 0);
-        let carried = self.carry.len().min(CHUNK);
+        buffer.resize(self.size + 1, 0);
+        let carried = self.carry.len().min(self.size);
         buffer[..carried].copy_from_slice(&self.carry[..carried]);
         self.carry.clear();
         let mut used = carried;
@@ -96,10 +104,11 @@ impl Chunker {
 
     /// Reads until the chunk is full or the stream ends; drops the rest of a line that is too long. The new length.
     fn fill(&mut self, text: &mut [u8], mut len: usize) -> usize {
-        while len < CHUNK && !self.over {
-            match self.input.read(&mut text[len..CHUNK]) {
+        let size = self.size;
+        while len < size && !self.over {
+            match self.input.read(&mut text[len..size]) {
                 Ok(0) => self.over = true,
-                Ok(n) => len = self.drop_long(text, len, (len + n).min(CHUNK)),
+                Ok(n) => len = self.drop_long(text, len, (len + n).min(size)),
                 Err(fault) => {
                     self.fault = Some(fault);
                     self.over = true;
@@ -134,6 +143,10 @@ impl Chunker {
             self.dropping = true;
             end + 1
         } else {
+            let whole = match self.begins {
+                Some(begins) => super::wrapped::cut(&text[..whole], begins),
+                None => whole,
+            };
             self.carry.extend_from_slice(&text[whole..used]);
             whole
         }
@@ -211,19 +224,12 @@ pub(super) fn parse_chunk(
         },
         events,
         report: ImportReport::default(),
+        held: Held::default(),
     };
-    let mut start = 0;
-    let text = chunk.text();
-    for end in memchr_iter(b'\n', text) {
-        work.line(&text[start..end]);
-        start = end + 1;
-    }
-    if start < text.len() {
-        work.last(&text[start..], chunk.broken);
-    }
+    format.read_lines(&mut work, chunk.text(), chunk.broken);
+    work.held.give_up(&mut work.report);
     let mut tally = Tally::default();
     tally.note(&work.events);
-    work.report.events = work.events.len() as u64;
     work.report.trailer = work.ctx.trailer;
     work.report.steps = work.ctx.steps;
     Parsed {
@@ -236,47 +242,142 @@ pub(super) fn parse_chunk(
     }
 }
 
-struct Work<'a> {
+/// The lines of a chunk while they are read.
+pub struct Work<'a> {
     format: &'a dyn LineFormat,
     ctx: LineCtx,
     events: Vec<BlockEvent>,
     report: ImportReport,
+    held: Held,
 }
 
 impl Work<'_> {
+    /// Reads all lines of `text`. A copy of this for each format, so that its line parser becomes part of the loop.
+    #[inline]
+    pub(super) fn read<F: LineFormat + ?Sized>(&mut self, format: &F, text: &[u8], broken: bool) {
+        let mut start = 0;
+        for end in memchr_iter(b'\n', text) {
+            self.line(format, &text[start..end]);
+            start = end + 1;
+        }
+        if start < text.len() {
+            self.last(format, &text[start..], broken);
+        }
+    }
+
     /// A line with its LF already off.
     #[inline]
-    fn line(&mut self, line: &[u8]) {
+    fn line<F: LineFormat + ?Sized>(&mut self, format: &F, line: &[u8]) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         self.report.lines += 1;
         if line.len() > MAX_LINE {
             self.report.defect(Defect::TooLong, self.report.lines, line);
             return;
         }
-        match self.format.parse_line(line, &mut self.ctx) {
-            Line::Event(mut e) => {
-                e.line = u32::try_from(self.report.lines).unwrap_or(u32::MAX);
-                self.events.push(e);
+        if !self.held.is_empty() {
+            let joined = self
+                .held
+                .join(self.format, line, &mut self.ctx, &mut self.report);
+            if let Some(whole) = joined {
+                return self.settle(whole, line);
             }
-            Line::Skip(rule) => self.report.skip(rule),
+        }
+        if let Some(e) = format.usual_line(line, &mut self.ctx) {
+            self.event(e);
+            return;
+        }
+        let parsed = format.parse_line(line, &mut self.ctx);
+        self.settle(parsed, line);
+    }
+
+    #[inline(always)]
+    fn event(&mut self, mut e: BlockEvent) {
+        e.line = u32::try_from(self.report.lines).unwrap_or(u32::MAX);
+        self.events.push(e);
+        self.report.events += 1;
+    }
+
+    /// Puts what a line gave where it belongs.
+    #[inline]
+    fn settle(&mut self, parsed: Line, line: &[u8]) {
+        match parsed {
+            Line::Event(e) => {
+                if !self.ctx.also.is_empty() {
+                    self.push_also();
+                }
+                self.event(e);
+            }
+            Line::Skip(rule) => {
+                if self.ctx.name_of_last.is_some() {
+                    self.name_last();
+                }
+                self.report.skip(rule);
+            }
             Line::Lost(n) => {
-                *self.report.lost_events.get_or_insert(0) += n;
+                self.report.lose(n);
                 self.report.defect(Defect::Lost, self.report.lines, line);
+            }
+            Line::Defect(kind) if std::mem::take(&mut self.ctx.open) => {
+                self.held.hold(kind, self.report.lines, line);
             }
             Line::Defect(kind) => self.report.defect(kind, self.report.lines, line),
         }
     }
 
+    fn push_also(&mut self) {
+        let line = u32::try_from(self.report.lines).unwrap_or(u32::MAX);
+        for mut first in self.ctx.also.drain(..) {
+            first.line = line;
+            self.events.push(first);
+        }
+    }
+
+    /// Gives the event before the name that a mailer put on a line of its own.
+    #[cold]
+    fn name_last(&mut self) {
+        if let (Some(name), Some(last)) = (self.ctx.name_of_last.take(), self.events.last_mut()) {
+            last.comm = name;
+        }
+    }
+
     /// The last line of the input, which has no line end.
-    fn last(&mut self, line: &[u8], broken: bool) {
+    fn last<F: LineFormat + ?Sized>(&mut self, format: &F, line: &[u8], broken: bool) {
         if broken && line.len() <= MAX_LINE {
             self.report.lines += 1;
             self.report.defect(Defect::CutLine, self.report.lines, line);
         } else {
             self.ctx.unterminated = true;
-            self.line(line);
+            self.line(format, line);
         }
     }
+}
+
+/// Reads a whole text as one piece.
+#[cfg(test)]
+pub(super) fn parse_text(format: &dyn LineFormat, text: &[u8]) -> (Vec<BlockEvent>, ImportReport) {
+    let chunk = Chunk {
+        buffer: text.to_vec(),
+        used: text.len(),
+        broken: false,
+    };
+    let parsed = parse_chunk(format, false, chunk, Vec::new());
+    (parsed.events, parsed.report)
+}
+
+/// The same with the names of the tasks, empty where there is none.
+#[cfg(test)]
+pub(super) fn parse_named(
+    format: &dyn LineFormat,
+    text: &[u8],
+) -> (Vec<(BlockEvent, String)>, ImportReport) {
+    let chunk = Chunk {
+        buffer: text.to_vec(),
+        used: text.len(),
+        broken: false,
+    };
+    let parsed = parse_chunk(format, false, chunk, Vec::new());
+    let named = |e: &BlockEvent| (*e, parsed.comms.name(e.comm).unwrap_or_default());
+    (parsed.events.iter().map(named).collect(), parsed.report)
 }
 
 #[cfg(test)]

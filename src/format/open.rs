@@ -1,14 +1,16 @@
 //! Opening a trace: files, compression, format, and the merge of several inputs.
 
-use super::compress::{self, Fault, Input};
+use super::compress::{self, Input};
 use super::files::{self, Named};
+use super::lines::{CHUNK, SMALL_CHUNK};
 use super::order::{WINDOW, next_input};
 use super::pipeline::AnyFormat;
 use super::text::TextReader;
-use super::{Defect, ImportReport, LineFormat, SkipRule, TraceFormat, detect, input};
-use crate::error::{At, Error, Kind, Result};
+use super::{ImportReport, LineFormat, TraceFormat, detect, input};
+use crate::error::{Error, Kind, Result};
 use crate::event::{BlockEvent, Fields, TraceMeta};
 use crate::units::Nanos;
+use refuse::{no_events, nothing, one_clock, with_fault};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -64,6 +66,8 @@ pub struct How {
     pub threads: usize,
     /// Events that may be held back for sorting.
     pub window: usize,
+    /// Bytes of text read at once.
+    pub chunk: usize,
 }
 
 /// Events of one or several inputs, in time order.
@@ -95,6 +99,9 @@ pub(super) const BATCH: usize = 4096;
 /// More threads than this gain nothing: one inflates, and that is the limit.
 const MAX_THREADS: usize = 16;
 
+/// Inputs from which on their buffers are kept small: some 300 KiB each.
+const MANY: usize = 16;
+
 /// What inputs are read by, as found before any of them is started.
 struct Group {
     format: Chosen,
@@ -120,7 +127,8 @@ impl Trace {
             return Err(Error::usage("no trace was named").hint("name a file, or - for stdin"));
         }
         if paths.iter().filter(|p| *p == Path::new("-")).count() > 1 {
-            return Err(Error::usage("stdin (-) can be read only once"));
+            return Err(Error::usage("stdin (-) can be read only once")
+                .hint("name it once; other inputs must be files"));
         }
         input::distinct(paths)?;
         let named = o.format.as_deref().map(detect::by_name).transpose()?;
@@ -153,23 +161,31 @@ impl Trace {
         let n = groups.len().max(1);
         // Several readers share the threads: each has one helper as long as there are enough.
         let threads = match thread_count(o.threads) / n {
+            _ if n > MANY => 1,
             1 if n > 1 => 2,
             t => t.max(1),
         };
         let how = How {
             raw_rwbs: o.raw_rwbs,
             threads,
-            window: (WINDOW / n).max(WINDOW / 16),
+            window: (WINDOW / n).max(BATCH),
+            chunk: if n > MANY { SMALL_CHUNK } else { CHUNK },
         };
         let streams = groups
             .into_iter()
             .map(|g| Stream::start(g, &how))
             .collect::<Result<Vec<_>>>()?;
         one_clock(&streams)?;
+        if streams.len() > 1 && streams.iter().any(|s| s.reader.fields().whole_requests) {
+            return Err(Error::usage(
+                "several logs of finished requests (biosnoop, iosnoop): their rows cannot be told apart once joined",
+            )
+            .hint("give one at a time"));
+        }
         let fields = streams
             .iter()
             .map(|s| s.reader.fields())
-            .reduce(in_common)
+            .reduce(Fields::in_common)
             .unwrap_or(Fields::BLKTRACE);
         let meta = TraceMeta {
             fields,
@@ -242,84 +258,6 @@ impl Trace {
     }
 }
 
-/// Everything was read and nothing was an event.
-fn no_events(reports: &[ImportReport], custom: Option<&dyn LineFormat>) -> Error {
-    let Some(r) = reports.iter().max_by_key(|r| r.lines) else {
-        return Error::new(Kind::Format, "no input");
-    };
-    let n: u64 = reports.iter().map(|r| r.lines).sum();
-    let unit = r.unit();
-    let mut text = format!(
-        "not one event in {n} {unit}{} read as {}",
-        if n == 1 { "" } else { "s" },
-        r.title
-    );
-    let mut at = At::Whole;
-    for (kind, count) in &r.defects {
-        text.push_str(&format!("; {} {}", count.n, kind.name()));
-        if let Some((place, found)) = count.first.first() {
-            let cut: String = found.chars().take(60).collect();
-            text.push_str(&format!(
-                " (first at {unit} {place}: '{}')",
-                cut.escape_debug()
-            ));
-            if let Some(how) = custom.and_then(|f| f.explain(found.as_bytes())) {
-                text.push_str(&format!("; {how}"));
-            }
-            at = At::Line(*place);
-        }
-    }
-    for (rule, n) in &r.skipped {
-        text.push_str(&format!("; {n} {} {unit}s", rule.name()));
-    }
-    Error::new(Kind::Format, text)
-        .path(Path::new(&r.path))
-        .at(if reports.len() == 1 && !r.records {
-            at
-        } else {
-            At::Whole
-        })
-        .hint(hint_for_none(r, custom.is_some()))
-}
-
-fn hint_for_none(report: &ImportReport, custom: bool) -> String {
-    if custom {
-        return "compare the first line of the log with the description, part by part; see docs/formats/template.md"
-            .into();
-    }
-    if report.skipped.contains_key(&SkipRule::Message) || report.records {
-        return "was the device idle, or an action mask given to blktrace?".into();
-    }
-    format!("is the format right? --format takes: {}", detect::known())
-}
-
-/// Several inputs are merged by time, which needs one clock: recorders differ in where it starts.
-fn one_clock(streams: &[Stream]) -> Result<()> {
-    let reports: Vec<ImportReport> = streams.iter().flat_map(|s| s.reader.reports()).collect();
-    let [first, rest @ ..] = &reports[..] else {
-        return Ok(());
-    };
-    let Some(other) = rest.iter().find(|r| r.format != first.format) else {
-        return Ok(());
-    };
-    let clock = |r: &ImportReport| match r.format.as_str() {
-        "bpftrace" => "nanoseconds since boot",
-        "blkparse" | "blktrace" => "from the first event on",
-        "bcc-trace" => "from the start of the tool on",
-        _ => "by a clock of its own",
-    };
-    Err(Error::usage(format!(
-        "{} is a {} ({}), {} is a {} ({}): times of different clocks cannot be merged",
-        first.path,
-        first.title,
-        clock(first),
-        other.path,
-        other.title,
-        clock(other)
-    ))
-    .hint("several inputs are read as one trace; run blkan once for each recorder"))
-}
-
 /// Unpacks an input and hands its bytes to `sink`, piece by piece; the number of compressed bytes. What reading costs
 /// without parsing.
 ///
@@ -327,7 +265,7 @@ fn one_clock(streams: &[Stream]) -> Result<()> {
 /// An input that cannot be read, or is damaged.
 pub fn unpack(path: &Path, sink: &mut dyn FnMut(&[u8])) -> Result<u64> {
     let mut input = compress::decode(path, input::open(path)?)?;
-    let mut piece = vec![0; super::lines::CHUNK];
+    let mut piece = vec![0; CHUNK];
     loop {
         match input.read(&mut piece) {
             Ok(0) => return Ok(input.tap.bytes()),
@@ -348,22 +286,6 @@ fn thread_count(asked: usize) -> usize {
         n => n,
     };
     n.min(MAX_THREADS)
-}
-
-/// What the events of two sources can tell alike.
-fn in_common(a: Fields, b: Fields) -> Fields {
-    Fields {
-        pid: a.pid && b.pid,
-        cpu: a.cpu && b.cpu,
-        comm: a.comm && b.comm,
-        error: a.error && b.error,
-        sector_of_empty: a.sector_of_empty && b.sector_of_empty,
-        rq_merge_named: a.rq_merge_named && b.rq_merge_named,
-        unplug_reason: a.unplug_reason && b.unplug_reason,
-        completions_may_vanish: a.completions_may_vanish || b.completions_may_vanish,
-        all_actions: a.all_actions && b.all_actions,
-        time_step_ns: a.time_step_ns.max(b.time_step_ns),
-    }
 }
 
 impl Source {
@@ -406,7 +328,7 @@ fn recognise(path: &Path, part: bool, input: &mut Input) -> Result<&'static dyn 
             fault => Err(nothing(path, fault)),
         };
     }
-    detect::sniff(path, input.peek(detect::HEAD)).map_err(|e| with_fault(e, path, input))
+    detect::of_input(path, input).map_err(|e| with_fault(e, path, input))
 }
 
 /// One reader, and its events ready to be merged with those of others, from `at` on.
@@ -465,33 +387,6 @@ pub(super) fn open_one(
     }
 }
 
-/// A refusal of what was unpacked before the stream broke off must say that it did.
-fn with_fault(e: Error, path: &Path, input: &mut Input) -> Error {
-    match input.take_fault().map(Fault::into_defect) {
-        Some(Ok((_, text))) => Error {
-            message: format!("{text}; before that, {}", e.message),
-            ..e
-        },
-        Some(Err(io)) => Error::io(Some(path), "reading the trace failed", io),
-        None => e,
-    }
-}
-
-/// The error of an input without one byte.
-fn nothing(path: &Path, fault: Option<Fault>) -> Error {
-    let Some(fault) = fault else {
-        return super::foreign::refusal(path, b"");
-    };
-    match fault.into_defect() {
-        Ok((kind, text)) => Error::new(Kind::Format, format!("nothing could be unpacked: {text}"))
-            .path(path)
-            .hint(match kind {
-                Defect::TruncatedStream => Defect::TruncatedStream.remedy(),
-                _ => Defect::CorruptStream.remedy(),
-            }),
-        Err(e) => Error::io(Some(path), "cannot read the trace", e),
-    }
-}
-
+mod refuse;
 #[cfg(test)]
 mod tests;

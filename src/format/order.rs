@@ -126,6 +126,11 @@ impl SortWindow {
             self.last = self.last.max(Some(time));
         }
         self.forget_empty_runs();
+        // What was given out of a run takes no room for long.
+        for r in self.runs.iter_mut().filter(|r| r.at >= r.events.len() / 2) {
+            r.events = r.events.split_off(r.at);
+            r.at = 0;
+        }
     }
 
     /// Drops used-up runs, so that indices stay small.

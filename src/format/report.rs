@@ -2,6 +2,7 @@
 
 use super::FormatInfo;
 use super::{Sequences, Steps};
+use crate::units::human_count;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -22,6 +23,10 @@ pub enum SkipRule {
     OtherEvent,
     /// A record that names a task or tells the wall clock.
     Notice,
+    /// A frame of a call chain.
+    Stack,
+    /// A piece of an event that a mailer wrapped; the event counts at its last line.
+    Wrapped,
 }
 
 impl SkipRule {
@@ -35,6 +40,8 @@ impl SkipRule {
             SkipRule::Tool => "tool message",
             SkipRule::OtherEvent => "other event",
             SkipRule::Notice => "task name or clock",
+            SkipRule::Stack => "call chain",
+            SkipRule::Wrapped => "wrapped line",
         }
     }
 }
@@ -52,6 +59,10 @@ pub enum Defect {
     BadNumber,
     /// The event's letter or name is not known.
     UnknownAction,
+    /// The fields of an event as the kernel keeps them, where its text belongs.
+    RawFields,
+    /// Two actions have formats that the line fits.
+    Ambiguous,
     /// Not a line of this format at all.
     NotAnEvent,
     /// Longer than the line limit.
@@ -60,6 +71,8 @@ pub enum Defect {
     TruncatedStream,
     /// The compressed stream is damaged; what was read before it is kept.
     CorruptStream,
+    /// Unpacking takes more memory than is granted.
+    HugeStream,
     /// The recorder says that it lost events.
     Lost,
     /// Bytes between binary records that are none, or a record whose fields contradict each other.
@@ -77,28 +90,48 @@ impl Defect {
             Defect::BadDevice => "bad_device",
             Defect::BadNumber => "bad_number",
             Defect::UnknownAction => "unknown_action",
+            Defect::RawFields => "raw_fields",
+            Defect::Ambiguous => "ambiguous_line",
             Defect::NotAnEvent => "not_an_event",
             Defect::TooLong => "line_too_long",
             Defect::TruncatedStream => "truncated_stream",
             Defect::CorruptStream => "corrupt_stream",
+            Defect::HugeStream => "huge_stream",
             Defect::Lost => "lost_events_line",
             Defect::BadRecord => "bad_record",
             Defect::CutRecord => "cut_record",
         }
     }
 
+    /// Damage of the compressed stream, not of a line.
+    pub fn of_stream(self) -> bool {
+        matches!(
+            self,
+            Defect::TruncatedStream | Defect::CorruptStream | Defect::HugeStream
+        )
+    }
+
     /// What to do about it.
-    pub fn remedy(self) -> &'static str {
+    pub const fn remedy(self) -> &'static str {
         match self {
             Defect::TruncatedStream => {
                 "the file was cut while it was written or copied; fetch it again"
             }
             Defect::CorruptStream => "fetch the file again; compare its checksum",
+            Defect::HugeStream => {
+                "no preset of xz makes such a stream; if you trust it, unpack it yourself: xz -dc FILE | blkan ... -"
+            }
             Defect::Lost => {
-                "record with larger buffers (blktrace -b 4096 -n 8; bpftrace: BPFTRACE_PERF_RB_PAGES=4096)"
+                "record with larger buffers (blktrace -b 4096 -n 8; bpftrace: BPFTRACE_PERF_RB_PAGES=4096; ftrace: buffer_size_kb; perf record -m 16M)"
             }
             Defect::NotAnEvent => {
                 "text between the events is harmless; if it is most of the file, name the --format"
+            }
+            Defect::RawFields => {
+                "raw fields: run trace-cmd report without -R; unset the option: echo 0 > /sys/kernel/tracing/options/fields"
+            }
+            Defect::Ambiguous => {
+                "have blkparse print the action (%a), or other words in the format of each"
             }
             Defect::BadRecord => {
                 "the place was skipped and counted; fetch the file again, compare its checksum"
@@ -160,6 +193,12 @@ pub struct ImportReport {
 }
 
 impl ImportReport {
+    /// The recorder says that it lost so many more events.
+    pub(super) fn lose(&mut self, events: u64) {
+        let lost = self.lost_events.get_or_insert(0);
+        *lost = lost.saturating_add(events);
+    }
+
     /// How many places of each kind of damage are kept.
     pub const PLACES: usize = 3;
     /// How many lines of the recorder's own summary are kept (real ones have 9 a CPU and device).
@@ -179,6 +218,16 @@ impl ImportReport {
     /// What is counted: `line` or `record`.
     pub fn unit(&self) -> &'static str {
         if self.records { "record" } else { "line" }
+    }
+
+    /// Notes events whose number in the recorder's own counting another one has.
+    pub(super) fn told_twice(&mut self, n: u64) {
+        if n > 0 {
+            let n = human_count(n);
+            self.notes.push(format!(
+                "{n} events have numbers that others have: a part of the recording is there twice, or several recordings were joined"
+            ));
+        }
     }
 
     /// Counts damage at `line` (0: the stream) and keeps the first few texts.
@@ -206,7 +255,7 @@ impl ImportReport {
     pub fn defect_lines(&self) -> u64 {
         self.defects
             .iter()
-            .filter(|(k, _)| !matches!(k, Defect::TruncatedStream | Defect::CorruptStream))
+            .filter(|(k, _)| !k.of_stream())
             .map(|(_, c)| c.n)
             .sum()
     }
@@ -227,7 +276,8 @@ impl ImportReport {
                 .extend(places.map(|(line, text)| (before + line, text)));
         }
         if let Some(lost) = part.lost_events {
-            *self.lost_events.get_or_insert(0) += lost;
+            let mine = self.lost_events.get_or_insert(0);
+            *mine = mine.saturating_add(lost);
         }
         self.steps.add(part.steps);
         let room = Self::TRAILER.saturating_sub(self.trailer.len());

@@ -38,6 +38,20 @@ impl Run {
         (min == 1 && self.min == 1) || min.saturating_add(RESTART) < self.max
     }
 
+    fn repeated(&self) -> u64 {
+        let room = (self.max - self.min).saturating_add(1);
+        self.n.saturating_sub(room)
+    }
+
+    /// How many numbers of `next` lie within this one's.
+    fn shared(&self, next: &Run) -> u64 {
+        let (from, to) = (self.min.max(next.min), self.max.min(next.max));
+        match from <= to {
+            true => (to - from).saturating_add(1).min(next.n),
+            false => 0,
+        }
+    }
+
     fn missing(&self) -> u64 {
         (self.max - self.min)
             .saturating_add(1)
@@ -99,6 +113,8 @@ impl SequenceNotes {
 pub struct Sequences {
     last: FxHashMap<u64, Run>,
     missing: u64,
+    /// Numbers that are there more than once, and runs that began again with numbers that were there before.
+    repeated: u64,
     /// Some run does not start at 1: what was before it is not known.
     headless: bool,
     seen: bool,
@@ -113,6 +129,8 @@ impl Sequences {
             match self.last.get_mut(&key) {
                 Some(have) if have.ends_before(run.min) => {
                     self.missing = self.missing.saturating_add(have.missing());
+                    let twice = have.repeated().saturating_add(have.shared(&run));
+                    self.repeated = self.repeated.saturating_add(twice);
                     self.headless |= have.min > 1;
                     *have = run;
                 }
@@ -127,6 +145,12 @@ impl Sequences {
                 None => self.headless = true,
             }
         }
+    }
+
+    /// Events whose number another one has: joined recordings, or parts that are there twice.
+    pub fn repeated(&self) -> u64 {
+        let open = self.last.values().map(Run::repeated);
+        open.fold(self.repeated, u64::saturating_add)
     }
 
     /// Events missing; `None` where the numbers do not tell: there are none, or they are unbroken but start late.
@@ -200,5 +224,21 @@ mod tests {
         assert_eq!(of(&[&lines]), Some(0));
         lines.retain(|(_, cpu, seq)| (*cpu, *seq) != (77, 9));
         assert_eq!(of(&[&lines]), Some(1));
+    }
+
+    #[test]
+    fn numbers_that_are_there_twice_are_counted() {
+        let of = |list: &[u64]| {
+            let mut notes = SequenceNotes::default();
+            list.iter()
+                .for_each(|n| notes.note(DevId::new(8, 0), 0, *n));
+            let mut all = Sequences::default();
+            all.add(notes);
+            all.repeated()
+        };
+        assert_eq!(of(&[1, 2, 4, 3, 5]), 0);
+        // A block there twice, and a whole recording there twice.
+        assert_eq!(of(&[5, 6, 7, 8, 6, 7, 8, 9]), 3);
+        assert_eq!(of(&[1, 2, 3, 1, 2, 3]), 3);
     }
 }

@@ -30,18 +30,20 @@ impl TextReader {
     pub(super) fn open(source: Source, format: AnyFormat, how: &How) -> TextReader {
         let Source {
             path,
-            input,
+            mut input,
             progress,
             ..
         } = source;
         let (compression, regular) = (input.compression, input.regular);
         let info = format.get().info();
+        let told = format.get().tells_losses(input.peek(4096));
         let report = ImportReport {
-            lost_events: format.get().tells_losses().then_some(0),
+            lost_events: told.then_some(0),
             ..ImportReport::of(&path, info, compression.name())
         };
         let sorter = (info.order == Order::PerCpu).then(|| SortWindow::new(how.window));
-        let fields = info.fields;
+        let fields = format.get().fields(input.peek(4096));
+        let begins = format.get().begins();
         let recipe = Recipe {
             format: format.clone(),
             raw_rwbs: how.raw_rwbs,
@@ -50,7 +52,13 @@ impl TextReader {
             path,
             format,
             fields,
-            reader: Reader::new(Chunker::new(input), recipe, how.threads, progress, regular),
+            reader: Reader::new(
+                Chunker::new(input, how.chunk, begins),
+                recipe,
+                how.threads,
+                progress,
+                regular,
+            ),
             sorter,
             report,
             tally: Tally::default(),

@@ -1,6 +1,7 @@
 //! What a column is: its name, and how its cells are got from a record. The type follows from the latter, so that the two
 //! cannot disagree.
 
+use crate::event::Fields;
 use std::borrow::Cow;
 
 /// A cell on its way into text.
@@ -12,6 +13,8 @@ pub enum Value<'a> {
     Int(i64),
     /// Unsigned.
     Uint(u64),
+    /// A mean, a share: only of queries.
+    Float(f64),
     /// Yes or no.
     Bool(bool),
     /// Text.
@@ -40,8 +43,12 @@ pub enum Get<T> {
 pub struct Column<T> {
     /// Its name, with its unit. Stable: scripts read it.
     pub name: &'static str,
+    /// What its numbers count, for people and files; of words and flags what they are.
+    pub unit: &'static str,
     /// Its cells.
     pub get: Get<T>,
+    /// Whether the source can tell it of this record at all; `None`: every source can.
+    known: Option<fn(&T, &Fields) -> bool>,
 }
 
 /// Something that is a row of a table.
@@ -53,43 +60,72 @@ pub trait Record: Copy + 'static {
 }
 
 impl<T> Column<T> {
+    const fn new(name: &'static str, unit: &'static str, get: Get<T>) -> Column<T> {
+        let known = None;
+        Column {
+            name,
+            unit,
+            get,
+            known,
+        }
+    }
+
     /// A column of yes or no.
-    pub const fn bool(name: &'static str, get: fn(&T) -> Option<bool>) -> Column<T> {
-        let get = Get::Bool(get);
-        Column { name, get }
+    pub(super) const fn bool(name: &'static str, get: fn(&T) -> Option<bool>) -> Column<T> {
+        Column::new(name, "flag", Get::Bool(get))
     }
 
-    /// A column of small counts and ids.
-    pub const fn u32(name: &'static str, get: fn(&T) -> Option<u32>) -> Column<T> {
-        let get = Get::U32(get);
-        Column { name, get }
+    /// A column of counts.
+    pub(super) const fn count(name: &'static str, get: fn(&T) -> Option<u32>) -> Column<T> {
+        Column::new(name, "count", Get::U32(get))
     }
 
-    /// A column of sectors, bytes, running numbers.
-    pub const fn u64(name: &'static str, get: fn(&T) -> Option<u64>) -> Column<T> {
-        let get = Get::U64(get);
-        Column { name, get }
+    /// A column of counts of requests.
+    pub(super) const fn requests(name: &'static str, get: fn(&T) -> Option<u64>) -> Column<T> {
+        Column::new(name, "count", Get::U64(get))
+    }
+
+    /// A column of numbers that name something: CPUs, tasks, lines.
+    pub(super) const fn number(name: &'static str, get: fn(&T) -> Option<u32>) -> Column<T> {
+        Column::new(name, "id", Get::U32(get))
+    }
+
+    /// A column of running numbers.
+    pub(super) const fn id(name: &'static str, get: fn(&T) -> Option<u64>) -> Column<T> {
+        Column::new(name, "id", Get::U64(get))
+    }
+
+    /// A column of sectors.
+    pub(super) const fn sector(name: &'static str, get: fn(&T) -> Option<u64>) -> Column<T> {
+        Column::new(name, "sectors of 512 bytes", Get::U64(get))
+    }
+
+    /// A column of lengths.
+    pub(super) const fn bytes(name: &'static str, get: fn(&T) -> Option<u64>) -> Column<T> {
+        Column::new(name, "bytes", Get::U64(get))
     }
 
     /// A column of errnos.
-    pub const fn i32(name: &'static str, get: fn(&T) -> Option<i32>) -> Column<T> {
-        let get = Get::I32(get);
-        Column { name, get }
+    pub(super) const fn errno(name: &'static str, get: fn(&T) -> Option<i32>) -> Column<T> {
+        Column::new(name, "negative errno", Get::I32(get))
     }
 
-    /// A column of times in ns.
-    pub const fn i64(name: &'static str, get: fn(&T) -> Option<i64>) -> Column<T> {
-        let get = Get::I64(get);
-        Column { name, get }
+    /// A column of times.
+    pub(super) const fn time(name: &'static str, get: fn(&T) -> Option<i64>) -> Column<T> {
+        Column::new(name, "ns on the trace's clock", Get::I64(get))
+    }
+
+    /// A column of spans.
+    pub(super) const fn span(name: &'static str, get: fn(&T) -> Option<i64>) -> Column<T> {
+        Column::new(name, "ns", Get::I64(get))
     }
 
     /// A column of words.
-    pub const fn text(
+    pub(super) const fn text(
         name: &'static str,
         get: for<'a> fn(&'a T, Option<&'a str>) -> Option<Cow<'a, str>>,
     ) -> Column<T> {
-        let get = Get::Text(get);
-        Column { name, get }
+        Column::new(name, "text", Get::Text(get))
     }
 
     /// The type of its cells, as Arrow calls it.
@@ -104,8 +140,22 @@ impl<T> Column<T> {
         }
     }
 
+    /// The same column, absent where `known` says no.
+    pub(super) const fn when(mut self, known: fn(&T, &Fields) -> bool) -> Column<T> {
+        self.known = Some(known);
+        self
+    }
+
+    /// Whether a source with these fields can tell it of this record.
+    pub fn known(&self, t: &T, fields: &Fields) -> bool {
+        self.known.is_none_or(|known| known(t, fields))
+    }
+
     /// Its cell of a record whose task is named `comm`.
-    pub fn value<'a>(&self, t: &'a T, comm: Option<&'a str>) -> Value<'a> {
+    pub fn value<'a>(&self, t: &'a T, comm: Option<&'a str>, fields: &Fields) -> Value<'a> {
+        if !self.known(t, fields) {
+            return Value::Absent;
+        }
         let cell = match self.get {
             Get::Bool(f) => f(t).map(Value::Bool),
             Get::U32(f) => f(t).map(|n| Value::Uint(n.into())),
@@ -122,6 +172,7 @@ impl<T> Column<T> {
 pub fn values<'a, T: Record>(
     t: &'a T,
     comm: Option<&'a str>,
+    fields: &'a Fields,
 ) -> impl Iterator<Item = Value<'a>> + use<'a, T> {
-    T::COLUMNS.iter().map(move |c| c.value(t, comm))
+    T::COLUMNS.iter().map(move |c| c.value(t, comm, fields))
 }

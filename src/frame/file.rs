@@ -22,6 +22,14 @@ impl FileKind {
         }
     }
 
+    /// The end of such a file's name.
+    pub fn extension(self) -> &'static str {
+        match self {
+            FileKind::Parquet => "parquet",
+            FileKind::Arrow => "arrow",
+        }
+    }
+
     /// For messages.
     pub fn name(self) -> &'static str {
         match self {

@@ -3,8 +3,14 @@
 use super::FileKind;
 use super::column::Record;
 use crate::error::{Error, Result};
+use crate::event::Fields;
 use std::convert::Infallible;
 use std::marker::PhantomData;
+
+/// What is missing.
+pub(super) fn missing() -> Error {
+    Error::usage("this build has no tables: cargo build --release (feature \"tables\")")
+}
 
 /// A table that cannot be made.
 pub struct Table<T: Record> {
@@ -17,9 +23,8 @@ impl<T: Record> Table<T> {
     ///
     /// # Errors
     /// Always: this build has no tables.
-    pub fn new(kind: FileKind) -> Result<Table<T>> {
-        let what = "this build has no tables: cargo build --release (feature \"tables\")";
-        Err(Error::usage(what).hint(format!(
+    pub fn new(kind: FileKind, _left_out: &[String]) -> Result<Table<T>> {
+        Err(missing().hint(format!(
             "{} files need that feature; --csv and --json work without it",
             kind.name()
         )))
@@ -29,7 +34,26 @@ impl<T: Record> Table<T> {
     ///
     /// # Errors
     /// None.
-    pub fn push(&mut self, _record: &T, _comm: Option<&str>, _out: &mut Vec<u8>) -> Result<()> {
+    pub fn push(
+        &mut self,
+        _record: &T,
+        _comm: Option<&str>,
+        _fields: &Fields,
+        _out: &mut Vec<u8>,
+    ) -> Result<()> {
+        match self.never {}
+    }
+
+    /// As in a build with tables; never called.
+    pub fn waiting(&self) -> usize {
+        match self.never {}
+    }
+
+    /// As in a build with tables; never called.
+    ///
+    /// # Errors
+    /// None.
+    pub fn flush(&mut self, _out: &mut Vec<u8>) -> Result<()> {
         match self.never {}
     }
 
@@ -50,7 +74,9 @@ mod tests {
 
     #[test]
     fn the_feature_is_named() {
-        let e = Table::<BlockEvent>::new(FileKind::Arrow).err().unwrap();
+        let e = Table::<BlockEvent>::new(FileKind::Arrow, &[])
+            .err()
+            .unwrap();
         assert_eq!(e.exit_code(), 2);
         assert!(
             e.to_string().starts_with(

@@ -1,29 +1,30 @@
 //! Tables as files, by polars. Rows are gathered and encoded a group at a time, so that memory does not grow with the
-//! trace.
+//! trace. Every column's unit stands in its metadata.
 
 use super::FileKind;
-use super::column::{Column, Get, Record};
-use crate::error::{Error, Kind, Result};
+use super::column::{Column, Record};
+use super::rows::{Rows, data_type, failed};
+use crate::error::Result;
+use crate::event::Fields;
 use polars::prelude::{
-    BooleanChunked, Column as PolarsColumn, CompatLevel, DataFrame, DataType, Field, Int32Chunked,
-    Int64Chunked, IntoColumn, NewChunkedArray, PlSmallStr, PolarsError, Schema, StringChunked,
-    UInt32Chunked, UInt64Chunked,
+    ArrowField, ArrowSchema, CompatLevel, DataFrame, Field, PlSmallStr, PolarsResult, Schema,
 };
-use polars_io::SerWriter;
-use polars_io::ipc::{self, IpcCompression, IpcWriter};
+use polars_arrow::io::ipc::write as ipc;
 use polars_io::parquet::write as parquet;
-use rustc_hash::FxHashMap;
+use polars_parquet::write::{KeyValue, schema_to_metadata_key};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Rows of a row group (Parquet) or record batch (Arrow).
 const GROUP: usize = 1 << 16;
 
 /// A table on its way into a file.
 pub struct Table<T: Record> {
-    rows: Vec<(T, Option<u32>)>,
-    names: Names,
+    rows: Rows<T>,
+    columns: Vec<&'static Column<T>>,
     group: usize,
     file: File,
     encoded: Encoded,
@@ -31,41 +32,38 @@ pub struct Table<T: Record> {
 
 enum File {
     Parquet(Box<parquet::BatchedWriter<Encoded>>),
-    Arrow(Box<ipc::BatchedWriter<Encoded>>),
+    Arrow(Box<ipc::FileWriter<Encoded>>),
 }
 
 impl<T: Record> Table<T> {
-    /// An empty table.
+    /// An empty table of all columns but those named.
     ///
     /// # Errors
     /// None in this build.
-    pub fn new(kind: FileKind) -> Result<Table<T>> {
-        Table::with_groups(kind, GROUP)
+    pub fn new(kind: FileKind, left_out: &[String]) -> Result<Table<T>> {
+        Table::with_groups(kind, left_out, GROUP)
     }
 
     /// An empty table whose groups have `group` rows.
     ///
     /// # Errors
     /// As [`Table::new`].
-    pub(super) fn with_groups(kind: FileKind, group: usize) -> Result<Table<T>> {
+    pub(super) fn with_groups(
+        kind: FileKind,
+        left_out: &[String],
+        group: usize,
+    ) -> Result<Table<T>> {
+        let named = |c: &&Column<T>| left_out.iter().any(|l| l == c.name);
+        let columns: Vec<&'static Column<T>> = T::COLUMNS.iter().filter(|c| !named(c)).collect();
         let encoded = Encoded::default();
         let to = encoded.clone();
         let file = match kind {
-            FileKind::Parquet => parquet::ParquetWriter::new(to)
-                // One thread more would be one more than --threads allows.
-                .set_parallel(false)
-                .batched(&schema::<T>())
-                .map(|w| File::Parquet(Box::new(w))),
-            FileKind::Arrow => IpcWriter::new(to)
-                .with_compression(Some(IpcCompression::LZ4))
-                // Texts as LargeUtf8: readers older than 2024 do not know views.
-                .with_compat_level(CompatLevel::oldest())
-                .batched(&schema::<T>(), vec![Default::default(); T::COLUMNS.len()])
-                .map(|w| File::Arrow(Box::new(w))),
+            FileKind::Parquet => parquet_writer(&columns, to),
+            FileKind::Arrow => arrow_writer(&columns, to),
         };
         Ok(Table {
-            rows: Vec::new(),
-            names: Names::default(),
+            rows: Rows::default(),
+            columns,
             group,
             file: file.map_err(failed)?,
             encoded,
@@ -76,10 +74,32 @@ impl<T: Record> Table<T> {
     ///
     /// # Errors
     /// Polars cannot encode a group (no table of ours).
-    pub fn push(&mut self, record: &T, comm: Option<&str>, out: &mut Vec<u8>) -> Result<()> {
-        let comm = comm.map(|n| self.names.number(n));
-        self.rows.push((*record, comm));
+    pub fn push(
+        &mut self,
+        record: &T,
+        comm: Option<&str>,
+        fields: &Fields,
+        out: &mut Vec<u8>,
+    ) -> Result<()> {
+        self.rows.push(record, comm, fields);
         if self.rows.len() >= self.group {
+            self.encode()?;
+        }
+        self.encoded.move_to(out);
+        Ok(())
+    }
+
+    /// Rows that are not bytes yet.
+    pub fn waiting(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Ends the group early: many tables at once are not to hold one each.
+    ///
+    /// # Errors
+    /// As [`Table::push`].
+    pub fn flush(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        if self.rows.len() > 0 {
             self.encode()?;
         }
         self.encoded.move_to(out);
@@ -91,9 +111,7 @@ impl<T: Record> Table<T> {
     /// # Errors
     /// As [`Table::push`].
     pub fn finish(mut self, out: &mut Vec<u8>) -> Result<()> {
-        if !self.rows.is_empty() {
-            self.encode()?;
-        }
+        self.flush(out)?;
         match &mut self.file {
             File::Parquet(w) => w.finish().map(|_size| ()),
             File::Arrow(w) => w.finish(),
@@ -104,85 +122,78 @@ impl<T: Record> Table<T> {
     }
 
     fn encode(&mut self) -> Result<()> {
-        let columns = T::COLUMNS.iter().map(|c| self.column(c)).collect();
-        let group = DataFrame::new(self.rows.len(), columns).map_err(failed)?;
-        self.rows.clear();
+        let group = self.rows.take(&self.columns)?;
         match &mut self.file {
             File::Parquet(w) => w.write_batch(&group),
-            File::Arrow(w) => w.write_batch(&group),
+            File::Arrow(w) => write_arrow(w, &group),
         }
         .map_err(failed)
     }
-
-    fn column(&self, c: &Column<T>) -> PolarsColumn {
-        let name = PlSmallStr::from_static(c.name);
-        let rows = self.rows.iter();
-        match c.get {
-            Get::Bool(f) => {
-                BooleanChunked::from_iter_options(name, rows.map(|r| f(&r.0))).into_column()
-            }
-            Get::U32(f) => {
-                UInt32Chunked::from_iter_options(name, rows.map(|r| f(&r.0))).into_column()
-            }
-            Get::U64(f) => {
-                UInt64Chunked::from_iter_options(name, rows.map(|r| f(&r.0))).into_column()
-            }
-            Get::I32(f) => {
-                Int32Chunked::from_iter_options(name, rows.map(|r| f(&r.0))).into_column()
-            }
-            Get::I64(f) => {
-                Int64Chunked::from_iter_options(name, rows.map(|r| f(&r.0))).into_column()
-            }
-            Get::Text(f) => {
-                let cells = rows.map(|r| f(&r.0, self.names.name(r.1)));
-                StringChunked::from_iter_options(name, cells).into_column()
-            }
-        }
-    }
 }
 
-fn schema<T: Record>() -> Schema {
-    let of = |c: &Column<T>| match c.get {
-        Get::Bool(_) => DataType::Boolean,
-        Get::U32(_) => DataType::UInt32,
-        Get::U64(_) => DataType::UInt64,
-        Get::I32(_) => DataType::Int32,
-        Get::I64(_) => DataType::Int64,
-        Get::Text(_) => DataType::String,
+fn parquet_writer<T: Record>(columns: &[&Column<T>], to: Encoded) -> PolarsResult<File> {
+    let told = arrow_schema(columns, CompatLevel::newest());
+    let mut pairs = vec![schema_to_metadata_key(&told)];
+    pairs.extend(about::<T>().map(|(k, v)| KeyValue {
+        key: k.to_string(),
+        value: Some(v.to_string()),
+    }));
+    let schema: Schema = columns.iter().map(|c| field(c)).collect();
+    let writer = parquet::ParquetWriter::new(to)
+        // One thread more would be one more than --threads allows.
+        .set_parallel(false)
+        .with_key_value_metadata(Some(parquet::KeyValueMetadata::Static(pairs)))
+        .batched(&schema)?;
+    Ok(File::Parquet(Box::new(writer)))
+}
+
+fn arrow_writer<T: Record>(columns: &[&Column<T>], to: Encoded) -> PolarsResult<File> {
+    let options = ipc::WriteOptions {
+        compression: Some(ipc::Compression::LZ4),
     };
-    let fields = T::COLUMNS
-        .iter()
-        .map(|c| Field::new(PlSmallStr::from_static(c.name), of(c)));
-    Schema::from_iter(fields)
+    let schema = Arc::new(arrow_schema(columns, CompatLevel::oldest()));
+    let mut writer = ipc::FileWriter::new(to, schema, None, options);
+    writer.set_custom_schema_metadata(Arc::new(
+        about::<T>()
+            .map(|(k, v)| (PlSmallStr::from_static(k), PlSmallStr::from_str(v)))
+            .into(),
+    ));
+    writer.start()?;
+    Ok(File::Arrow(Box::new(writer)))
 }
 
-fn failed(e: PolarsError) -> Error {
-    Error::new(Kind::Io, format!("cannot encode the table: {e}"))
-}
-
-/// Task names by number: a row outlives the name it is pushed with.
-#[derive(Default)]
-struct Names {
-    all: Vec<String>,
-    numbers: FxHashMap<String, u32>,
-}
-
-impl Names {
-    fn number(&mut self, name: &str) -> u32 {
-        if let Some(n) = self.numbers.get(name) {
-            return *n;
-        }
-        // A trace has at most 2^16 names.
-        let n = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
-        self.all.push(name.to_string());
-        self.numbers.insert(name.to_string(), n);
-        n
+fn write_arrow(w: &mut ipc::FileWriter<Encoded>, group: &DataFrame) -> PolarsResult<()> {
+    // Texts as LargeUtf8: readers older than 2024 do not know views.
+    for batch in group.iter_chunks(CompatLevel::oldest(), false) {
+        w.write(&batch, None)?;
     }
+    Ok(())
+}
 
-    fn name(&self, number: Option<u32>) -> Option<&str> {
-        let n = usize::try_from(number?).ok()?;
-        self.all.get(n).map(String::as_str)
-    }
+/// What a file says of itself.
+fn about<T: Record>() -> [(&'static str, &'static str); 2] {
+    [
+        ("blkan.table", T::TABLE),
+        ("blkan.version", env!("CARGO_PKG_VERSION")),
+    ]
+}
+
+fn field<T: Record>(c: &Column<T>) -> Field {
+    Field::new(PlSmallStr::from_static(c.name), data_type(c))
+}
+
+/// The schema as files hold it: with units.
+fn arrow_schema<T: Record>(columns: &[&Column<T>], level: CompatLevel) -> ArrowSchema {
+    let with_unit = |c: &&Column<T>| {
+        let mut f: ArrowField = field(c).to_arrow(level);
+        let unit = (
+            PlSmallStr::from_static("unit"),
+            PlSmallStr::from_static(c.unit),
+        );
+        f.metadata = Some(Arc::new(BTreeMap::from([unit])));
+        (f.name.clone(), f)
+    };
+    columns.iter().map(with_unit).collect()
 }
 
 /// What polars has written. It keeps its end; ours empties it between groups, so that a write that fails (a full disk, a

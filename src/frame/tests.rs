@@ -1,7 +1,7 @@
 //! Tables read back by polars.
 
 use super::{Column, FileKind, Get, Record, Table, Value, values};
-use crate::event::{Action, BlockEvent, CommId, DevId, Rwbs};
+use crate::event::{Action, BlockEvent, CommId, DevId, Fields, Rwbs};
 use crate::lifecycle::{Bio, BioFate, MergeKind, Outcome, Pairing, Request, RequestKind, Stamp};
 use crate::units::Nanos;
 use polars::prelude::{AnyValue, DataFrame};
@@ -21,10 +21,10 @@ fn read(kind: FileKind, bytes: &[u8]) -> DataFrame {
 }
 
 fn written<T: Record>(kind: FileKind, group: usize, rows: &[(T, Option<&str>)]) -> Vec<u8> {
-    let mut table = Table::with_groups(kind, group).unwrap();
+    let mut table = Table::with_groups(kind, &[], group).unwrap();
     let mut out = Vec::new();
     for (r, comm) in rows {
-        table.push(r, *comm, &mut out).unwrap();
+        table.push(r, *comm, &Fields::BLKTRACE, &mut out).unwrap();
     }
     table.finish(&mut out).unwrap();
     out
@@ -54,7 +54,7 @@ fn assert_same<T: Record>(df: &DataFrame, rows: &[(T, Option<&str>)]) {
         assert_eq!(arrow_name(of), c.dtype().to_string(), "{}", of.name);
     }
     for (n, (r, comm)) in rows.iter().enumerate() {
-        for (c, want) in df.columns().iter().zip(values(r, *comm)) {
+        for (c, want) in df.columns().iter().zip(values(r, *comm, &Fields::BLKTRACE)) {
             assert_eq!(cell(&c.get(n).unwrap()), want, "row {n}, {}", c.name());
         }
     }
@@ -198,13 +198,17 @@ fn groups_are_bounded_and_keep_the_order() {
 #[test]
 fn rows_leave_when_their_group_is_full() {
     for kind in KINDS {
-        let mut table = Table::with_groups(kind, 10).unwrap();
+        let mut table = Table::with_groups(kind, &[], 10).unwrap();
         let mut out = Vec::new();
         for n in 0..9 {
-            table.push(&request(n), None, &mut out).unwrap();
+            table
+                .push(&request(n), None, &Fields::BLKTRACE, &mut out)
+                .unwrap();
         }
         let before = out.len();
-        table.push(&request(9), None, &mut out).unwrap();
+        table
+            .push(&request(9), None, &Fields::BLKTRACE, &mut out)
+            .unwrap();
         assert!(before < 5000, "{before}: more than the head of a file");
         assert!(
             out.len() > before,

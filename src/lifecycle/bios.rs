@@ -1,6 +1,6 @@
 //! Bios before they have a request: Q, X, A, and the end of bios that never get one.
 
-use super::device::{Cx, Device, Item, PendingRemap, Piece, Place, is_discard};
+use super::device::{Cx, Device, Ids, Item, PendingRemap, Piece, Place, is_discard};
 use super::slab::{Idx, NIL};
 use super::stamps::*;
 use super::summary::*;
@@ -10,6 +10,9 @@ use crate::units::Nanos;
 
 /// Remap events remembered until their Q. The Q follows in the same task at once; what stays longer has none.
 const PENDING_REMAPS: usize = 256;
+
+/// Pairs of devices whose remaps are counted apart, over all devices; a real machine has a few hundred.
+const JOINS: u32 = 4096;
 
 /// Bios waiting at one sector. More have lost what became of them; the oldest is given up.
 const SAME_SECTOR: usize = 256;
@@ -58,6 +61,7 @@ fn piece_of(ev: &BlockEvent, dev: DevId, id: u64, number: u64) -> Piece {
         error: 0,
         place: Place::Waiting,
         trimmed: false,
+        cuts: 0,
         number,
     }
 }
@@ -175,6 +179,10 @@ impl Device {
     pub fn take_waiting<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) -> Idx {
         match self.find_waiting(ev) {
             Some(i) => {
+                let shown = ev.bytes;
+                if self.pieces[i].cuts > 0 && (1..self.pieces[i].bytes).contains(&shown) {
+                    self.cut(i, shown, ev, cx);
+                }
                 self.unwait(i);
                 i
             }
@@ -189,6 +197,10 @@ impl Device {
     /// `submit_bio_noacct_nocheck`, BIO_TRACE_COMPLETION). dm traces X after trimming, with both sectors equal
     /// (`dm_split_and_process_bio`): no piece, but the bio's end will show the rest's range.
     pub fn on_split<S: Sink>(&mut self, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
+        if ev.aux == NO_SECTOR {
+            self.split_somewhere(ev);
+            return;
+        }
         if ev.sector == ev.aux {
             self.trim(ev);
             return;
@@ -204,11 +216,33 @@ impl Device {
             self.anomaly(AnomalyKind::SplitUnseen);
             return;
         };
+        self.cut(i, front, ev, cx);
+    }
+
+    /// An X that does not say where the rest starts: the next event of the front part shows its length.
+    fn split_somewhere(&mut self, ev: &BlockEvent) {
+        self.anomaly(AnomalyKind::SplitUntold);
+        let at = self.waiting.at(ev.sector);
+        match at.max_by_key(|i| self.pieces[*i].bio.pid == ev.pid) {
+            Some(i) => {
+                let p = &mut self.pieces[i];
+                p.cuts = p.cuts.saturating_add(1);
+                let root = p.root;
+                self.pieces[root].bio.unclean = true;
+            }
+            None => self.trim(ev),
+        }
+    }
+
+    /// Makes a piece of its own of what follows the first `front` bytes of a waiting one.
+    fn cut<S: Sink>(&mut self, i: Idx, front: u64, ev: &BlockEvent, cx: &mut Cx<'_, S>) {
         self.n.x += 1;
         let number = cx.ids.next_number();
         let p = &mut self.pieces[i];
-        let (rest_sector, rest_bytes, root) = (ev.aux, p.bytes - front, p.root);
+        let (rest_sector, rest_bytes, root) =
+            (p.sector.wrapping_add(front >> 9), p.bytes - front, p.root);
         p.bytes = front;
+        let cuts = std::mem::take(&mut p.cuts);
         let (id, mut rest) = (p.bio.id, piece_of(ev, self.dev, p.bio.id, number));
         debug_assert_eq!(id, rest.bio.id);
         rest.bio.rwbs = p.bio.rwbs;
@@ -216,6 +250,7 @@ impl Device {
         rest.sector = rest_sector;
         rest.bytes = rest_bytes;
         rest.root = root;
+        rest.cuts = cuts.saturating_sub(1);
         let r = self.pieces.insert(rest);
         self.order.push_back(Item::Piece(r, number));
         self.wait(r, cx);
@@ -265,14 +300,24 @@ impl Device {
     }
 
     /// A, on the target device. The Q that it announces follows in the same task.
-    pub fn on_remap(&mut self, ev: &BlockEvent, parent: Option<u64>) {
-        let join = self.joins.entry(ev.aux_dev).or_insert(RemapJoin {
-            from: ev.aux_dev,
-            events: 0,
-            joined: 0,
-            unjoined: 0,
-        });
-        join.events += 1;
+    pub fn on_remap(&mut self, ev: &BlockEvent, parent: Option<u64>, ids: &mut Ids) {
+        // A log that does not print where the bio came from: nothing can be joined.
+        if ev.aux_dev == DevId::NONE {
+            return;
+        }
+        let known = self.joins.contains_key(&ev.aux_dev);
+        if known || ids.joins < JOINS {
+            ids.joins += u32::from(!known);
+            let join = self.joins.entry(ev.aux_dev).or_insert(RemapJoin {
+                from: ev.aux_dev,
+                events: 0,
+                joined: 0,
+                unjoined: 0,
+            });
+            join.events += 1;
+        } else {
+            self.anomaly(AnomalyKind::RemapUnlisted);
+        }
         if self.remaps.len() == PENDING_REMAPS {
             self.remaps.pop_front();
         }

@@ -7,6 +7,7 @@ use super::summary::*;
 use super::types::*;
 use crate::event::{BlockEvent, DevId, NO_SECTOR, Rwbs};
 use crate::units::Nanos;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, VecDeque};
 
 /// A bio, or a piece of one. A bio that is not cut is its own only piece.
@@ -33,6 +34,8 @@ pub(super) struct Piece {
     pub place: Place,
     /// The X that cut it was of dm's kind (front trimmed, no piece made); the range above is the rest.
     pub trimmed: bool,
+    /// How often it was split at a sector that the trace does not tell.
+    pub cuts: u16,
     /// Running number over bios and requests; distinguishes reuses of the slot. 0: free.
     pub number: u64,
 }
@@ -115,6 +118,8 @@ pub(super) struct Cx<'a, S> {
     pub ids: &'a mut Ids,
     /// Completions may vanish without a mark (bpftrace).
     pub lossy: bool,
+    /// The source tells each request whole, in one line.
+    pub whole: bool,
     /// Some plug event was seen in the trace.
     pub plugs: bool,
 }
@@ -125,6 +130,8 @@ pub(super) struct Ids {
     pub bio: u64,
     pub rq: u64,
     pub number: u64,
+    /// Pairs of devices with remaps between them.
+    pub joins: u32,
 }
 
 impl Ids {
@@ -165,6 +172,10 @@ pub(super) struct Device {
     pub flushes: Fifo,
     /// Passthrough commands open.
     pub passthrough: Fifo,
+    /// Open requests of sources that tell each one whole, with their running numbers.
+    pub whole: FxHashMap<super::whole::Key, (Idx, u64)>,
+    /// Lines of those that were given up and have not ended.
+    pub given_up: FxHashSet<u32>,
     pub remaps: VecDeque<PendingRemap>,
     pub burst: Option<Burst>,
     /// Two device flushes were in flight at once: several hardware queues.
@@ -209,6 +220,8 @@ impl Device {
             early: Fifo::default(),
             flushes: Fifo::default(),
             passthrough: Fifo::default(),
+            whole: FxHashMap::default(),
+            given_up: FxHashSet::default(),
             remaps: VecDeque::new(),
             burst: None,
             many_flush_queues: false,

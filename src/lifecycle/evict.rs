@@ -2,16 +2,18 @@
 
 use super::device::{Cx, Device, Item, Place, State};
 use super::ledger::OpenCounts;
-use super::slab::{Idx, NIL};
+use super::slab::{Idx, NIL, Slab};
 use super::summary::*;
 use super::types::*;
+use std::collections::VecDeque;
 
 /// Open bios and requests a device may have; beyond, the oldest are given up. No device has as many in flight (the
 /// greatest tag count is 10,240 a queue), so they have lost their completions.
 pub(super) const OPEN_ITEMS: usize = 65_536;
 
 impl Device {
-    fn open_items(&self) -> usize {
+    /// Bios and requests it has open.
+    pub fn open_items(&self) -> usize {
         self.pieces.live() + self.rqs.live()
     }
 
@@ -38,6 +40,12 @@ impl Device {
             order.retain(|item| self.is_current(item));
             self.order = order;
         }
+        // Storage grown for far more than the device may keep now (many devices share) is given back, which takes giving up
+        // all that is in it.
+        let limit = match self.slots() > 4 * limit.max(256) {
+            true => 0,
+            false => limit,
+        };
         while self.open_items() > limit {
             let Some(item) = self.order.pop_front() else {
                 break;
@@ -50,6 +58,30 @@ impl Device {
                 Item::Rq(i, _) => self.lose_rq(i, cx),
             }
         }
+        if limit == 0 && self.open_items() == 0 {
+            self.give_back();
+        }
+    }
+
+    /// Places for open items, used or not.
+    fn slots(&self) -> usize {
+        self.pieces.slots() + self.rqs.slots()
+    }
+
+    /// Memory of open items, when there are none.
+    fn give_back(&mut self) {
+        self.pieces = Slab::default();
+        self.rqs = Slab::default();
+        for index in [
+            &mut self.waiting,
+            &mut self.by_start,
+            &mut self.by_end,
+            &mut self.sequenced,
+        ] {
+            index.shrink();
+        }
+        self.trimmed = Vec::new();
+        self.order = VecDeque::new();
     }
 
     /// Gives up a bio, or a piece of one, that has no request.
@@ -64,6 +96,7 @@ impl Device {
     pub fn lose_rq<S: Sink>(&mut self, i: Idx, cx: &mut Cx<'_, S>) {
         self.anomaly(AnomalyKind::CompletionMissing);
         self.n.completions_missing += 1;
+        self.give_up_whole(i);
         let r = &self.rqs[i];
         let sequenced = r.state == State::Sequenced;
         match r.rq.kind {
@@ -100,6 +133,9 @@ impl Device {
     pub fn take_out(&mut self, i: Idx) {
         let r = &self.rqs[i];
         let (kind, state, start, number) = (r.rq.kind, r.state, r.rq.sector, r.number);
+        if !self.whole.is_empty() {
+            self.whole.remove(&(self.rqs[i].rq.line, start));
+        }
         if self.rqs[i].early.is_some() {
             self.early.remove(number);
         }

@@ -198,11 +198,7 @@ impl Device {
     }
 
     fn zero_op_in_flight(&self, ev: &BlockEvent) -> Option<Idx> {
-        let mut zero = self.zero_ops.oldest();
-        zero.find(|i| {
-            let r = &self.rqs[*i];
-            r.state == State::Issued && r.rq.rwbs.op() == ev.rwbs.op()
-        })
+        self.zero_op(ev, State::Issued)
     }
 
     /// The empty flush that ends. With one flush queue the oldest; with several the oldest that was

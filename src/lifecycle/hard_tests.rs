@@ -163,3 +163,28 @@ fn damaged_splits_change_nothing() {
     assert_eq!((k.bios.len(), k.bios[0].pieces), (1, 1));
     assert_eq!(anomalies(&r, AnomalyKind::SplitUnseen), 2);
 }
+
+/// A log without `new_sector`: the requests tell where a bio was cut.
+#[test]
+fn splits_at_untold_sectors_are_cut_by_their_requests() {
+    const UNTOLD: u64 = crate::event::NO_SECTOR;
+    let (k, r) = run(&format!(
+        "0 Q R 0+64\n 1 X R 0+0 {UNTOLD}\n 1 X R 0+0 {UNTOLD}\n 3 G R 0+16\n 4 G R 16+16\n 5 X R 32+0 {UNTOLD}
+         5 G R 32+24\n 6 G R 56+8\n 7 D R 0+16\n 7 D R 16+16\n 7 D R 32+24\n 7 D R 56+8\n 20 C R 32+24\n 25 C R 0+16
+         26 C R 16+16\n 30 C R 56+8"
+    ));
+    assert_eq!((k.bios.len(), k.bios[0].pieces, k.rqs.len()), (1, 4, 4));
+    assert_eq!(k.bios[0].q.to(k.bios[0].c), Some(30));
+    assert_eq!(anomalies(&r, AnomalyKind::SplitUntold), 3);
+    assert!(r.devices[0].ledger.iter().all(|a| a.balance() == 0));
+}
+
+#[test]
+fn a_split_that_no_request_shows_changes_nothing() {
+    const UNTOLD: u64 = crate::event::NO_SECTOR;
+    let (k, _) = run(&format!(
+        "0 Q R 0+64\n 1 X R 0+0 {UNTOLD}\n 3 G R 0+64\n 7 D R 0+64\n 9 C R 0+64"
+    ));
+    assert_eq!((k.bios.len(), k.bios[0].pieces), (1, 1));
+    assert_eq!(k.bios[0].q.to(k.bios[0].c), Some(9));
+}

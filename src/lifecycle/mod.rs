@@ -22,6 +22,7 @@ mod summary;
 mod tests;
 mod tracker;
 mod types;
+mod whole;
 
 pub use stamps::*;
 pub use summary::*;

@@ -134,13 +134,39 @@ impl Device {
         self.find_in_state(ev, State::Waiting)
     }
 
+    /// The request without data (a zone operation) that an event shows: at its sector, or the oldest of its operation where
+    /// sectors are not told.
+    pub fn zero_op(&self, ev: &BlockEvent, state: State) -> Option<Idx> {
+        let fits = |i: &Idx| {
+            let r = &self.rqs[*i];
+            r.state == state && r.rq.rwbs.op() == ev.rwbs.op()
+        };
+        let here = |i: &Idx| self.rqs[*i].rq.sector == ev.sector;
+        let mut all = self.zero_ops.oldest().filter(fits);
+        all.find(here).or_else(|| self.zero_ops.oldest().find(fits))
+    }
+
+    /// A zone operation at sector 0 looks like a passthrough command without data where kernels give both the letter N: it
+    /// is one if such a request was allocated there.
+    pub fn unless_zone_operation(&self, ev: &BlockEvent) -> BlockEvent {
+        let allocated = |i: Idx| {
+            let r = &self.rqs[i];
+            r.rq.sector == 0 && r.state == State::Waiting && r.rq.rwbs.op() == ev.rwbs.op()
+        };
+        let like = ev.passthrough() && ev.bytes == 0 && ev.sector == 0;
+        match like && self.zero_ops.oldest().any(allocated) {
+            true => BlockEvent {
+                flags: ev.flags & !BlockEvent::PASSTHROUGH,
+                ..*ev
+            },
+            false => *ev,
+        }
+    }
+
     /// As [`Device::find_to_issue`], among requests in `state`.
     pub fn find_in_state(&self, ev: &BlockEvent, state: State) -> Option<Idx> {
         if ev.bytes == 0 {
-            let mut zero = self.zero_ops.oldest();
-            return zero.find(|i| {
-                self.rqs[*i].state == state && self.rqs[*i].rq.rwbs.op() == ev.rwbs.op()
-            });
+            return self.zero_op(ev, state);
         }
         let mut best: Option<(u8, Idx)> = None;
         for i in self.by_start.at(ev.sector) {

@@ -45,6 +45,11 @@ impl<T> Slab<T> {
         self.free.push(i);
     }
 
+    /// Slots, used or not.
+    pub fn slots(&self) -> usize {
+        self.items.len()
+    }
+
     /// Items in use.
     pub fn live(&self) -> usize {
         self.items.len() - self.free.len()
@@ -169,6 +174,11 @@ impl SectorIndex {
         } else {
             e.more.retain(|x| *x != i);
         }
+    }
+
+    /// Gives memory back that is not in use.
+    pub fn shrink(&mut self) {
+        self.map.shrink_to_fit();
     }
 
     /// Slots of a sector, oldest first.

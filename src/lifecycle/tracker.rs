@@ -11,6 +11,10 @@ use rustc_hash::FxHashMap;
 /// Devices with a state of their own. A real trace has a few; beyond this (hostile input) events are only counted.
 const DEVICES: usize = 1024;
 
+/// Open items of all devices together. An eighth below a power of two: with a power of two of devices, each one's
+/// vectors grow by doubling to exactly what they need.
+const ALL_OPEN: usize = OPEN_ITEMS / 8 * 7;
+
 /// Open items are swept and bounded every so many events.
 const SWEEP: u32 = 1024;
 
@@ -22,6 +26,7 @@ pub struct Tracker {
     ids: Ids,
     coverage: Coverage,
     lossy: bool,
+    whole: bool,
     plugs: bool,
     span: Option<(Nanos, Nanos)>,
     until_sweep: u32,
@@ -30,6 +35,7 @@ pub struct Tracker {
 }
 
 /// What the tracker knows at the end.
+#[derive(Clone, Debug)]
 pub struct TrackerReport {
     /// Devices, ascending.
     pub devices: Vec<DeviceSummary>,
@@ -53,6 +59,7 @@ impl Tracker {
             ids: Ids::default(),
             coverage: Coverage::default(),
             lossy: fields.completions_may_vanish,
+            whole: fields.whole_requests,
             plugs: false,
             span: None,
             until_sweep: SWEEP,
@@ -85,6 +92,7 @@ impl Tracker {
             sink,
             ids: &mut self.ids,
             lossy: self.lossy,
+            whole: self.whole,
             plugs: self.plugs,
         };
         if back {
@@ -93,11 +101,34 @@ impl Tracker {
         handle(&mut self.devices[d], ev, parent, &mut cx);
         self.until_sweep -= 1;
         if self.until_sweep == 0 {
-            self.until_sweep = SWEEP;
-            let limit = (2 * OPEN_ITEMS / self.devices.len().max(1)).clamp(1024, OPEN_ITEMS);
-            for d in &mut self.devices {
-                d.bound(limit, &mut cx);
-            }
+            self.sweep(sink);
+        }
+    }
+
+    fn sweep<S: Sink>(&mut self, sink: &mut S) {
+        self.until_sweep = SWEEP;
+        let limit = self.open_limit();
+        let mut cx = Cx {
+            sink,
+            ids: &mut self.ids,
+            lossy: self.lossy,
+            plugs: self.plugs,
+            whole: self.whole,
+        };
+        for d in &mut self.devices {
+            d.bound(limit, &mut cx);
+        }
+    }
+
+    /// Open items a device may have now: shared equally only when it must be, since one busy device may have more.
+    fn open_limit(&self) -> usize {
+        let n = self.devices.len();
+        let open: usize = self.devices.iter().map(Device::open_items).sum();
+        // What each of a great many devices has beside its open items adds up too.
+        let all = if n > 64 { ALL_OPEN / 2 } else { ALL_OPEN };
+        match (n, open > all) {
+            (0 | 1, _) | (_, false) => OPEN_ITEMS,
+            (n, true) => all / n,
         }
     }
 
@@ -143,6 +174,7 @@ impl Tracker {
             sink,
             ids: &mut self.ids,
             lossy: self.lossy,
+            whole: self.whole,
             plugs: self.plugs,
         };
         let devices = self.devices.into_iter().map(|d| d.finish(&mut cx));
@@ -157,6 +189,10 @@ impl Tracker {
 }
 
 fn handle<S: Sink>(d: &mut Device, ev: &BlockEvent, parent: Option<u64>, cx: &mut Cx<'_, S>) {
+    if cx.whole {
+        d.on_whole(ev, cx);
+        return;
+    }
     let waiter = ev.action == Action::Complete && ev.bytes == 0 && ev.rwbs.op() == Op::Write;
     if !waiter && d.interrupts_burst(ev) {
         d.end_burst(cx);
@@ -167,8 +203,8 @@ fn handle<S: Sink>(d: &mut Device, ev: &BlockEvent, parent: Option<u64>, cx: &mu
     match ev.action {
         Action::Queue => d.on_queue(ev, cx),
         Action::GetRq => d.on_getrq(ev, cx),
-        Action::Insert => d.on_insert(ev, cx),
-        Action::Issue => d.on_issue(ev, cx),
+        Action::Insert => d.on_insert(&d.unless_zone_operation(ev), cx),
+        Action::Issue => d.on_issue(&d.unless_zone_operation(ev), cx),
         Action::Requeue => d.on_requeue(ev, cx),
         Action::Complete | Action::BioComplete => {
             d.n.c += 1;
@@ -177,7 +213,7 @@ fn handle<S: Sink>(d: &mut Device, ev: &BlockEvent, parent: Option<u64>, cx: &mu
         Action::BackMerge | Action::RqMerge => d.on_back_merge(ev, cx),
         Action::FrontMerge => d.on_front_merge(ev, cx),
         Action::Split => d.on_split(ev, cx),
-        Action::Remap => d.on_remap(ev, parent),
+        Action::Remap => d.on_remap(ev, parent, cx.ids),
         _ => {}
     }
 }

@@ -363,6 +363,10 @@ pub enum AnomalyKind {
     CompletionMissing,
     /// An X without a bio to cut.
     SplitUnseen,
+    /// An X that does not tell where the rest starts (a log without `new_sector`).
+    SplitUntold,
+    /// An A from one device more than are counted apart.
+    RemapUnlisted,
     /// Time went back by more than a tie.
     TimeWentBack,
 }
@@ -381,6 +385,8 @@ impl AnomalyKind {
             AnomalyKind::Overlap => "same_sector_overlap",
             AnomalyKind::CompletionMissing => "completion_missing",
             AnomalyKind::SplitUnseen => "split_without_bio",
+            AnomalyKind::SplitUntold => "split_at_untold_sector",
+            AnomalyKind::RemapUnlisted => "remap_unlisted",
             AnomalyKind::TimeWentBack => "time_went_back",
         }
     }

@@ -113,7 +113,7 @@ fn no_requests(sum: &GroupSum, cx: &Context) -> Option<String> {
 /// used next, and without R events the two cannot be told apart.
 pub(super) fn repeats(cx: &Context) -> Option<String> {
     cx.uncounted(Action::Requeue)
-        .filter(|_| cx.fields.completions_may_vanish)
+        .filter(|_| cx.fields.completions_may_vanish || cx.fields.whole_requests)
 }
 
 fn no_issues(sum: &GroupSum, cx: &Context) -> String {
@@ -130,6 +130,9 @@ fn none_completed(sum: &GroupSum) -> Option<String> {
 }
 
 fn no_bio_sizes(sum: &GroupSum, cx: &Context) -> String {
+    if let Some(r) = cx.unsized_reason() {
+        return r;
+    }
     let zero = sum.bio_sizes.zero;
     if zero > 0 {
         return format!("all {zero} bios have no data");
@@ -139,6 +142,9 @@ fn no_bio_sizes(sum: &GroupSum, cx: &Context) -> String {
 }
 
 fn no_issue_sizes(sum: &GroupSum, cx: &Context) -> String {
+    if let Some(r) = cx.unsized_reason() {
+        return r;
+    }
     let zero = sum.issue_sizes.zero;
     if zero > 0 {
         return format!("all {zero} issues have no data");
@@ -179,6 +185,10 @@ fn never(at: At, sum: &GroupSum) -> String {
 fn no_request_span(i: usize, s: Span, sum: &GroupSum, cx: &Context) -> String {
     if sum.rq.only_negative(i) {
         return skewed();
+    }
+    if cx.fields.whole_requests && matches!(s, Span::FD2C | Span::D2D) {
+        return "not observable: a tool that prints finished requests shows the last issue alone"
+            .to_string();
     }
     let (from, to) = ends(s);
     if let Some(r) = no_requests(sum, cx) {

@@ -229,10 +229,39 @@ pub struct ComparedRow {
 pub struct Comparison {
     /// As printed.
     pub name: String,
-    /// Its number; `None`: not found in the trace.
+    /// Its number; `None`: not found in the trace, or it could be one of several.
     pub dev: Option<DevId>,
+    /// Several devices have these numbers, or (no rows) none of those without a name: which of them it is, is not known.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ambiguous: bool,
     /// Rows in printed order.
     pub rows: Vec<ComparedRow>,
+}
+
+impl Comparison {
+    /// Whether every number agrees.
+    pub fn agrees(&self) -> bool {
+        self.rows.iter().all(|r| r.ok)
+    }
+
+    /// Nothing is compared: which device has this name is not known.
+    pub fn not_found(name: &str) -> Comparison {
+        Comparison {
+            name: name.to_string(),
+            dev: None,
+            ambiguous: true,
+            rows: Vec::new(),
+        }
+    }
+
+    /// The same, for a device that stands for all that have its numbers.
+    pub fn of_one_of_several(self) -> Comparison {
+        Comparison {
+            dev: None,
+            ambiguous: true,
+            ..self
+        }
+    }
 }
 
 /// Compares one device's summary with the counts of its events (`None`: it has no event in the trace).
@@ -269,6 +298,7 @@ pub fn compare(
     Comparison {
         name: s.name.clone(),
         dev: s.dev,
+        ambiguous: false,
         rows,
     }
 }

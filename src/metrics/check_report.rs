@@ -80,9 +80,9 @@ pub struct CheckReport {
     /// Inputs.
     pub inputs: Vec<CheckInput>,
     /// First event time, ns on the trace's clock.
-    pub start_ns: i64,
-    /// Last minus first.
-    pub span_ns: u64,
+    pub start_ns: Option<i64>,
+    /// Last minus first. Both `None`: the source tells no times.
+    pub span_ns: Option<u64>,
     /// Events older than one before them.
     pub went_back: u64,
     /// Events of devices beyond those that could be followed.

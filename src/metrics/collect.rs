@@ -2,6 +2,7 @@
 
 use super::btt::BttSum;
 use super::events::Events;
+use super::groups::MAX_GROUPS;
 use super::registry::Sections;
 use super::report::{Input, StatsReport};
 use super::select::Matcher;
@@ -12,7 +13,9 @@ use crate::event::{Action, BlockEvent, CommTable, Coverage, DevId, TraceMeta};
 use crate::lifecycle::{Bio, FlushStep, Merge, Request, Sink, Stamp, TrackerReport};
 use crate::units::Nanos;
 use rustc_hash::FxHashMap;
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// What to collect.
 #[derive(Clone, Debug, Default)]
@@ -60,6 +63,8 @@ pub struct Collector {
     pub(super) devs: Vec<DevState>,
     index: FxHashMap<DevId, usize>,
     last: usize,
+    /// Groups that are left.
+    room: Rc<Cell<usize>>,
     /// Plug events without a device.
     pub(super) unplaced: Events,
     pub(super) series: Option<Series>,
@@ -76,6 +81,7 @@ impl Collector {
             devs: Vec::new(),
             index: FxHashMap::default(),
             last: 0,
+            room: Rc::new(Cell::new(MAX_GROUPS)),
             unplaced: Events::default(),
             series: o.every.map(Series::new),
             btt: o.btt.then(BttSum::default),
@@ -124,15 +130,17 @@ impl Collector {
 
     /// The index of a device, made if new; one that no device has once there are [`MAX_DEVICES`].
     pub(super) fn find(&mut self, dev: DevId) -> usize {
-        let (devs, o) = (&mut self.devs, &self.o);
+        let (devs, o, room) = (&mut self.devs, &self.o, &self.room);
         if devs.len() >= MAX_DEVICES && !self.index.contains_key(&dev) {
             return usize::MAX;
         }
         *self.index.entry(dev).or_insert_with(|| {
+            let mut whole = Sections::new(o);
+            whole.groups.share(room);
             devs.push(DevState {
                 dev,
                 seen: Coverage::default(),
-                whole: Sections::new(o),
+                whole,
                 last_q: Stamp::NONE,
                 depth: 0,
                 depth_since: Stamp::NONE,

@@ -31,6 +31,7 @@ impl Section for DepthSum {
         } else {
             cx.missing(Action::Issue)
                 .or_else(|| cx.missing(Action::Complete))
+                .or_else(|| cx.timeless())
                 .or_else(|| cx.vanished.clone())
                 .or_else(|| (cx.span_ns == 0).then(|| "the trace spans no time".to_string()))
         };

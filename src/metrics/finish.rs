@@ -57,13 +57,18 @@ pub(super) fn report(
     let devices = frame.devices(&c, span_ns, &mut why);
     let series = series.map(|s| frame.series(&c, s, end, &mut why));
     let btt = c.btt.map(|b| b.finish());
+    if !meta.fields.clock {
+        let reason = "not observable: this source tells how long requests took, but not when";
+        why.note("span_ns", reason);
+        why.note("start_ns", reason);
+    }
     explain_inputs(&extras, &mut why);
     StatsReport {
         schema: "blkan.stats/1",
         inputs: extras.inputs,
         recorder: Recorder::from(&meta.fields),
-        span_ns,
-        start_ns: start.0,
+        span_ns: meta.fields.clock.then_some(span_ns),
+        start_ns: meta.fields.clock.then_some(start.0),
         devices,
         unplaced_events: unplaced,
         series,
@@ -154,7 +159,8 @@ impl Frame<'_> {
         let mut out = Device {
             dev,
             name: why.keep("name", name.cloned(), || {
-                "the source names no devices: give --queue".to_string()
+                "the source does not tell it, or not which device it belongs to: give --queue"
+                    .to_string()
             }),
             capacity: why.keep("capacity", capacity, || {
                 "not known: give --queue or --capacity".to_string()

@@ -8,7 +8,7 @@ use super::latency::Times;
 use super::report::{Device, Flush, TimeDist};
 use super::section::{Context, Section};
 use super::why::Why;
-use crate::event::{Action, BlockEvent, Op};
+use crate::event::{Action, BlockEvent, Letters, Op};
 use crate::lifecycle::{FlushStep, Outcome, Request, RequestKind, Span};
 
 /// Sums.
@@ -66,6 +66,10 @@ impl Section for Flushes {
             out.flush = why.within("flush", parted);
             return;
         }
+        if let Some(r) = cx.unlettered(Letters::All) {
+            out.flush = why.within("flush", |why| unknown(why, &r));
+            return;
+        }
         let none = || {
             if cx.bio_based {
                 "bio-based device: it sends no flush of its own".to_string()
@@ -109,6 +113,14 @@ impl Section for Flushes {
 /// Under a filter flush bios, steps and device flushes are selected by different letters or tasks: numbers of one beside
 /// those of another would mean nothing.
 fn parted(why: &mut Why) -> Flush {
+    unknown(
+        why,
+        "flush bios and device flushes have different letters and tasks: not known under this filter",
+    )
+}
+
+/// Nothing is known, for one reason.
+fn unknown(why: &mut Why, reason: &str) -> Flush {
     for field in [
         "bios",
         "steps",
@@ -119,10 +131,7 @@ fn parted(why: &mut Why) -> Flush {
         "flush_ns",
         "wait_ns",
     ] {
-        why.note(
-            field,
-            "flush bios and device flushes have different letters and tasks: not known under this filter",
-        );
+        why.note(field, reason);
     }
     Flush::default()
 }

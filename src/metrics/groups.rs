@@ -13,10 +13,13 @@ use super::why::Why;
 use crate::event::{Action, BlockEvent};
 use crate::lifecycle::{Bio, MergeKind, Outcome, Pairing, Request, RequestKind, Span};
 use rustc_hash::FxHashMap;
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
-/// Groups a device may have; what comes later is counted in one group `(other)`.
-const MAX_GROUPS: usize = 100_000;
+/// Groups that all devices may have together (in each interval of `--every`: each device); what comes later is counted
+/// in one group `(other)` a device. A group with its part of the answer takes 10 KiB and more.
+pub(super) const MAX_GROUPS: usize = 2500;
 
 /// Spans of bios, in the order of [`BioLatency`].
 pub(super) const BIO_SPANS: [&str; 8] = ["q2q", "q2g", "g2i", "q2m", "i2d", "m2d", "d2c", "q2c"];
@@ -26,6 +29,8 @@ pub(super) const BIO_SPANS: [&str; 8] = ["q2q", "q2g", "g2i", "q2m", "i2d", "m2d
 pub(super) struct GroupSum {
     pub bios: u64,
     pub merged_bios: u64,
+    /// Those whose Q was seen, as of `bios`.
+    merged_queued: u64,
     pub requests: u64,
     pub passthrough: u64,
     pub completed: u64,
@@ -58,6 +63,7 @@ impl GroupSum {
         }
         if b.merged.is_some_and(|m| m != MergeKind::Request) {
             self.merged_bios += 1;
+            self.merged_queued += u64::from(b.q.is_some());
         }
         self.bio_stamps |= absent::of_bio(b);
         let l = &mut self.bio;
@@ -113,7 +119,11 @@ impl GroupSum {
         let no_ends = cx.uncounted(Action::Complete);
         let bios = why.count("bios", self.bios, cx.uncounted(Action::Queue));
         let no_merges = cx.uncounted(Action::BackMerge);
-        let merged_bios = why.count("merged_bios", self.merged_bios, no_merges);
+        let merged = match bios {
+            Some(_) => self.merged_queued,
+            None => self.merged_bios,
+        };
+        let merged_bios = why.count("merged_bios", merged, no_merges);
         let pairing = Pairing::ALL
             .into_iter()
             .zip(self.pairing)
@@ -185,12 +195,19 @@ pub(super) struct Groups {
     list: Vec<GroupSum>,
     index: FxHashMap<GroupKey, usize>,
     last: usize,
+    /// Groups that are left for all devices.
+    room: Rc<Cell<usize>>,
 }
 
 /// A group in the answer (its struct, its JSON, its unknowns and their reasons), measured.
 const OF_GROUP: usize = 9_000;
 
 impl Groups {
+    /// Shares what is left with other devices.
+    pub fn share(&mut self, room: &Rc<Cell<usize>>) {
+        self.room = Rc::clone(room);
+    }
+
     /// Bytes they take, and will take in an answer, roughly.
     pub fn footprint(&self) -> usize {
         let heap = |g: &GroupSum| g.rq.memory() + g.bio.memory();
@@ -215,11 +232,9 @@ impl Groups {
         } else if let Some(i) = self.index.get(&key) {
             return *i;
         }
-        let key = if self.list.len() < MAX_GROUPS {
-            key
-        } else {
-            GroupKey::OTHER
-        };
+        let left = self.room.get();
+        let key = if left > 0 { key } else { GroupKey::OTHER };
+        self.room.set(left.saturating_sub(1));
         *self.index.entry(key).or_insert_with(|| {
             self.names.push(key);
             self.list.push(GroupSum::default());
@@ -228,7 +243,7 @@ impl Groups {
     }
 }
 
-fn facts_of_bio(b: &Bio) -> Facts {
+pub(super) fn facts_of_bio(b: &Bio) -> Facts {
     Facts {
         rwbs: b.rwbs,
         pid: b.pid,
@@ -238,7 +253,7 @@ fn facts_of_bio(b: &Bio) -> Facts {
     }
 }
 
-fn facts_of_request(r: &Request) -> Facts {
+pub(super) fn facts_of_request(r: &Request) -> Facts {
     Facts {
         rwbs: r.rwbs,
         pid: r.pid,
@@ -248,7 +263,7 @@ fn facts_of_request(r: &Request) -> Facts {
     }
 }
 
-fn facts_of_event(e: &BlockEvent) -> Facts {
+pub(super) fn facts_of_event(e: &BlockEvent) -> Facts {
     Facts {
         rwbs: e.rwbs,
         pid: e.pid,
@@ -266,6 +281,7 @@ impl Section for Groups {
             list: Vec::new(),
             index: FxHashMap::default(),
             last: 0,
+            room: Rc::new(Cell::new(MAX_GROUPS)),
         }
     }
 
@@ -301,6 +317,12 @@ impl Section for Groups {
     fn finish(&self, cx: &Context, why: &mut Why, out: &mut Device) {
         let mut order: Vec<(&GroupKey, &GroupSum)> = self.names.iter().zip(&self.list).collect();
         order.sort_by(|a, b| cx.keys.order(*a.0, *b.0, cx.comms));
+        if self.names.contains(&GroupKey::OTHER) {
+            why.note(
+                "groups",
+                format!("more than {MAX_GROUPS} groups of all devices together: those that came later are counted as (other)"),
+            );
+        }
         why.within("groups", |why| {
             for (i, (key, sum)) in order.into_iter().enumerate() {
                 let by = cx.keys.render(*key, cx.dev, cx.comms);

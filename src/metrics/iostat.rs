@@ -9,7 +9,7 @@ use super::CollectorOptions;
 use super::report::{Device, Iostat};
 use super::section::{Context, Section};
 use super::why::Why;
-use crate::event::{Action, Op, Rwbs};
+use crate::event::{Action, Letters, Op, Rwbs};
 use crate::lifecycle::{Merge, Request, RequestKind, Span};
 
 #[derive(Default, Clone, Copy)]
@@ -64,7 +64,8 @@ impl Section for IostatSum {
         c.bytes += u128::from(r.bytes);
         // A device flush has no getrq; its life begins at its first issue.
         let time = match at {
-            FLUSH => r.d_first.to(r.c),
+            FLUSH if r.d_first.is_some() => r.d_first.to(r.c),
+            FLUSH => r.d.to(r.c),
             _ => r.span(Span::G2C),
         };
         if let Some(ns) = time.and_then(|t| u64::try_from(t).ok()) {
@@ -124,11 +125,30 @@ impl Finish<'_> {
     /// The same for what is divided by the span.
     fn no_rate(&self) -> Option<String> {
         let no_span = || (self.cx.span_ns == 0).then(|| "the trace spans no time".to_string());
-        self.partial().or_else(no_span)
+        self.partial()
+            .or_else(|| self.cx.timeless())
+            .or_else(no_span)
+    }
+
+    /// Why this class is not told from others.
+    fn unclassed(&self, at: usize) -> Option<String> {
+        let c = self.sum.class[at];
+        let no_reads = at == READ && c.ios > 0 && c.bytes == 0;
+        if no_reads && self.cx.fields.letters == Letters::WriteOrNot {
+            return Some(
+                "not observable: what is no write and has no data is a flush or a command"
+                    .to_string(),
+            );
+        }
+        self.cx.unlettered(match at {
+            READ | WRITE => Letters::WriteOrNot,
+            _ => Letters::All,
+        })
     }
 
     fn throughput(&self, field: &str, at: usize, why: &mut Why) -> Option<f64> {
-        let reason = self.no_rate();
+        let untold = || self.unclassed(at).or_else(|| self.cx.unsized_reason());
+        let reason = self.no_rate().or_else(untold);
         let v = reason
             .is_none()
             .then(|| self.sum.class[at].bytes as f64 / 1024.0 / self.secs);
@@ -141,7 +161,7 @@ impl Finish<'_> {
     }
 
     fn rate(&self, field: &str, at: usize, why: &mut Why) -> Option<f64> {
-        let reason = self.no_rate();
+        let reason = self.no_rate().or_else(|| self.unclassed(at));
         let v = reason
             .is_none()
             .then(|| self.sum.class[at].ios as f64 / self.secs);
@@ -150,16 +170,19 @@ impl Finish<'_> {
 
     fn size(&self, field: &str, at: usize, why: &mut Why) -> Option<f64> {
         let c = self.sum.class[at];
-        let v =
-            (c.ios > 0 && self.blind().is_none()).then(|| c.bytes as f64 / 1024.0 / c.ios as f64);
-        why.keep(field, v, || self.blind().unwrap_or_else(|| Self::none(at)))
+        let reason = self
+            .blind()
+            .or_else(|| self.unclassed(at))
+            .or_else(|| self.cx.unsized_reason());
+        let v = (c.ios > 0 && reason.is_none()).then(|| c.bytes as f64 / 1024.0 / c.ios as f64);
+        why.keep(field, v, || reason.unwrap_or_else(|| Self::none(at)))
     }
 
     fn time(&self, field: &str, at: usize, why: &mut Why) -> Option<f64> {
         let c = self.sum.class[at];
-        let v =
-            (c.timed > 0 && self.blind().is_none()).then(|| c.time as f64 / 1e6 / c.timed as f64);
-        why.keep(field, v, || match self.blind() {
+        let blind = self.blind().or_else(|| self.unclassed(at));
+        let v = (c.timed > 0 && blind.is_none()).then(|| c.time as f64 / 1e6 / c.timed as f64);
+        why.keep(field, v, || match blind {
             Some(r) => r,
             None if c.ios == 0 => Self::none(at),
             None => self.untimed(),

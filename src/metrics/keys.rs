@@ -43,7 +43,7 @@ const OPS: [Op; 8] = [
 ];
 
 /// 0 for nothing, else 1 + the power of two at or below.
-fn size_class(bytes: u64) -> u64 {
+pub(super) fn size_class(bytes: u64) -> u64 {
     u64::from(64 - bytes.leading_zeros())
 }
 

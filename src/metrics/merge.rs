@@ -6,6 +6,7 @@ use super::section::{Context, Section};
 use super::why::Why;
 use crate::event::Action;
 use crate::lifecycle::{Bio, Merge, MergeBy, MergeKind};
+use std::collections::BTreeMap;
 
 /// Sums.
 #[derive(Default)]
@@ -45,13 +46,18 @@ impl Section for MergeCounts {
     }
 
     fn finish(&self, cx: &Context, why: &mut Why, out: &mut Device) {
-        let kind = |k: MergeKind| self.kind[k as usize];
+        let n = |k: MergeKind| self.kind[k as usize];
+        // With bios seen to be merged or not, or requests seen to be absorbed, the other kinds' zeros are known too.
+        let unknown = cx.uncounted(Action::BackMerge);
         out.merge = why.within("merge", |why| Merges {
-            back: kind(MergeKind::Back),
-            front: kind(MergeKind::Front),
-            discard: kind(MergeKind::Discard),
-            request: kind(MergeKind::Request),
-            by: PLACES.into_iter().zip(self.by).collect(),
+            back: why.count("back", n(MergeKind::Back), unknown.clone()),
+            front: why.count("front", n(MergeKind::Front), unknown.clone()),
+            discard: why.count("discard", n(MergeKind::Discard), unknown.clone()),
+            request: why.count("request", n(MergeKind::Request), unknown.clone()),
+            by: match unknown {
+                None => PLACES.into_iter().zip(self.by).collect(),
+                Some(_) => BTreeMap::new(),
+            },
             share: why.keep(
                 "share",
                 (self.bios > 0 && cx.uncounted(Action::BackMerge).is_none())

@@ -3,6 +3,7 @@
 //! A metric is one file that implements `Section`, one `mod` line here and one line in `registry.rs`.
 
 pub mod blkparse_totals;
+pub mod compare;
 pub mod quality;
 pub mod report;
 
@@ -34,7 +35,7 @@ pub use blkparse_totals::{BlkparseTotals, SummaryDevice};
 pub use collect::{Collector, CollectorOptions, Extras};
 pub use registry::SECTIONS;
 pub use section::SectionInfo;
-pub use select::{Filter, Key};
+pub use select::{Filter, Key, Matcher};
 #[cfg(test)]
 mod series_tests;
 #[cfg(test)]

@@ -294,10 +294,18 @@ fn judge_completions(d: &DeviceFacts<'_>, recorder: &Recorder, out: &mut Vec<Rea
     }
 }
 
+/// Bios that begin with a G or an M, where the trace has Q events.
+fn bios_unseen(d: &DeviceFacts<'_>) -> u64 {
+    let queued = d.events.get("Q").is_some_and(|n| *n > 0);
+    let account = d.ledger.iter().find(|a| a.account == "bios");
+    let n = account.and_then(|a| a.r#in.get("start_unseen").copied());
+    n.filter(|_| queued).unwrap_or(0)
+}
+
 fn judge_anomalies(d: &DeviceFacts<'_>, out: &mut Vec<Reason>) {
     let sum =
         |names: &[&str]| -> u64 { names.iter().filter_map(|n| d.losses.anomalies.get(n)).sum() };
-    let unseen = sum(&UNSEEN);
+    let unseen = sum(&UNSEEN) + bios_unseen(d);
     if unseen > 0 {
         let n = some(unseen, "event", "events");
         out.push(care(

@@ -204,10 +204,11 @@ pub struct Flush {
 #[derive(Clone, Debug, Serialize, PartialEq, Default)]
 #[allow(missing_docs)]
 pub struct Merges {
-    pub back: u64,
-    pub front: u64,
-    pub discard: u64,
-    pub request: u64,
+    /// `None`: not known whether there were any.
+    pub back: Option<u64>,
+    pub front: Option<u64>,
+    pub discard: Option<u64>,
+    pub request: Option<u64>,
     /// Bio merges by place: plug, scheduler, zone, unknown.
     pub by: BTreeMap<&'static str, u64>,
     /// Merged bios ÷ bios.
@@ -402,10 +403,10 @@ pub struct StatsReport {
     pub inputs: Vec<Input>,
     /// What it can show.
     pub recorder: Recorder,
-    /// Last minus first event time.
-    pub span_ns: u64,
+    /// Last minus first event time. `None`: the source tells no times.
+    pub span_ns: Option<u64>,
     /// First event time, ns on the trace's clock.
-    pub start_ns: i64,
+    pub start_ns: Option<i64>,
     /// Devices, ascending.
     pub devices: Vec<Device>,
     /// Plug events of tracepoints, which name no device, in a trace of several devices. (Where the trace has one

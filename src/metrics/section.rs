@@ -5,7 +5,7 @@ use super::CollectorOptions;
 use super::keys::Keys;
 use super::report::Device;
 use super::why::Why;
-use crate::event::{Action, BlockEvent, CommTable, Coverage, DevId, Fields};
+use crate::event::{Action, BlockEvent, CommTable, Coverage, DevId, Fields, Letters};
 use crate::lifecycle::{Bio, FlushStep, Merge, Request};
 
 /// A section as lists and documentation know it.
@@ -54,6 +54,27 @@ impl Context<'_> {
         })
     }
 
+    /// Why lengths are not known, if they are not.
+    pub fn unsized_reason(&self) -> Option<String> {
+        (!self.fields.sizes).then(|| "not observable: this source tells no lengths".to_string())
+    }
+
+    /// Why nothing can be said of when anything happened.
+    pub fn timeless(&self) -> Option<String> {
+        let told = "not observable: this source tells how long requests took, but not when";
+        (!self.fields.clock).then(|| told.to_string())
+    }
+
+    /// Why operations that need these letters are not told apart.
+    pub fn unlettered(&self, needed: Letters) -> Option<String> {
+        let text = match self.fields.letters {
+            have if have >= needed => return None,
+            Letters::None => "not observable: this source does not tell what was done",
+            _ => "not observable: this source tells writes from all else, and no more",
+        };
+        Some(text.to_string())
+    }
+
     fn missing_in_trace(&self, a: Action) -> Option<String> {
         self.missing(a).filter(|r| r.ends_with("in this trace"))
     }
@@ -75,7 +96,11 @@ impl Context<'_> {
             Action::Requeue => "requeue",
             other => other.tracepoint(),
         };
-        if !any(self.trace) {
+        if !any(self.trace) && self.fields.whole_requests {
+            Some(format!(
+                "not observable: a tool that prints finished requests leaves no {what} events in this trace"
+            ))
+        } else if !any(self.trace) {
             Some(format!("no {what} events in this trace"))
         } else if !any(self.seen) {
             Some(format!("no {what} events on this device"))

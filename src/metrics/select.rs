@@ -1,6 +1,7 @@
 //! What is counted (filters) and how it is grouped (keys).
 
 use crate::event::{CommId, CommTable, Op, Rwbs};
+use rustc_hash::FxHashSet;
 
 /// A `--by` key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -79,56 +80,91 @@ impl Filter {
     }
 }
 
-/// A filter with its names resolved to ids as they become known.
+/// A filter ready to be asked: lists as sets, names resolved to ids as they become known.
 #[derive(Debug)]
-pub(super) struct Matcher {
+pub struct Matcher {
     filter: Filter,
     all: bool,
+    rwbs: FxHashSet<Rwbs>,
+    pids: FxHashSet<u32>,
     /// By comm id: wanted.
     comms: Vec<bool>,
 }
 
 impl Matcher {
+    /// A matcher that knows no names yet.
     pub fn new(filter: Filter) -> Matcher {
         Matcher {
             all: filter.is_empty(),
-            filter,
+            rwbs: filter.rwbs.iter().map(|r| r.canonical()).collect(),
+            pids: filter.pid.iter().copied().collect(),
             comms: Vec::new(),
+            filter,
         }
     }
 
-    /// Resolves names that are new since the last call.
+    /// Resolves names that are new since the last call. Ids never change their name.
     pub fn names(&mut self, table: &CommTable) {
         if self.filter.comm.is_empty() {
             return;
         }
         for name in table.names().iter().skip(self.comms.len()) {
-            let name = String::from_utf8_lossy(name);
-            self.comms.push(self.filter.comm.iter().any(|c| *c == name));
+            let shown = String::from_utf8_lossy(name);
+            let same = |c: &String| CommTable::kept(c) == &**name || *c == shown;
+            self.comms.push(self.filter.comm.iter().any(same));
         }
     }
 
+    /// Whether an event, a bio or a request passes.
     #[inline]
     pub fn pass(&self, rwbs: Rwbs, pid: u32, comm: CommId) -> bool {
         self.all || self.check(rwbs, pid, comm)
     }
 
     fn check(&self, rwbs: Rwbs, pid: u32, comm: CommId) -> bool {
-        let f = &self.filter;
         self.pass_letters(rwbs)
-            && (f.pid.is_empty() || f.pid.contains(&pid))
-            && (f.comm.is_empty() || self.comms.get(usize::from(comm.0)) == Some(&true))
+            && (self.pids.is_empty() || self.pids.contains(&pid))
+            && (self.filter.comm.is_empty() || self.comms.get(usize::from(comm.0)) == Some(&true))
     }
 
     /// For what carries no task.
     pub fn pass_letters(&self, rwbs: Rwbs) -> bool {
         let f = &self.filter;
-        let same = |w: &Rwbs| w.canonical() == rwbs.canonical();
-        (f.rwbs.is_empty() || f.rwbs.iter().any(same))
+        (self.rwbs.is_empty() || self.rwbs.contains(&rwbs.canonical()))
             && (f.op.is_empty() || f.op.contains(&rwbs.op()))
     }
 
+    /// What it was made from.
     pub fn filter(&self) -> &Filter {
         &self.filter
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_given_condition_must_hold() {
+        let mut t = CommTable::default();
+        let (fio, kw) = (t.intern(b"fio"), t.intern(b"kworker/0:1"));
+        let mut m = Matcher::new(Filter {
+            op: vec![Op::Write],
+            comm: vec!["fio".into()],
+            ..Filter::default()
+        });
+        m.names(&t);
+        assert!(m.pass(Rwbs::new(b"FWS"), 1, fio));
+        assert!(!m.pass(Rwbs::new(b"RA"), 1, fio));
+        assert!(!m.pass(Rwbs::new(b"WS"), 1, kw));
+        assert!(!m.pass(Rwbs::new(b"WS"), 1, CommId::NONE));
+        // Both spellings of a device flush.
+        let other = Matcher::new(Filter {
+            pid: vec![7],
+            rwbs: vec![Rwbs::new(b"FN")],
+            ..Filter::default()
+        });
+        assert!(other.pass(Rwbs::new(b"FF"), 7, kw));
+        assert!(!other.pass(Rwbs::new(b"FF"), 8, kw));
     }
 }

@@ -36,7 +36,7 @@ impl Series {
     pub const MAX: usize = 100_000;
     /// Most bytes they may take, the answer's text included. The series is the one part of the answer that grows with the
     /// trace; an hour at one second with a few groups a device must fit.
-    const MAX_BYTES: usize = 512 << 20;
+    const MAX_BYTES: usize = 420 << 20;
     /// An interval in the answer: its object, and an entry in `why` for each unknown of a device.
     const OF_SLOT: usize = 300;
 

@@ -95,9 +95,10 @@ proptest! {
         let mut total = std::collections::BTreeMap::new();
         let mut area = 0.0;
         let mut most = 0;
-        let end = r.start_ns + r.span_ns as i64;
+        let (start, span) = (r.start_ns.unwrap(), r.span_ns.unwrap() as i64);
+        let end = start + span;
         for (n, i) in series.iter().enumerate() {
-            prop_assert_eq!(i.from_ns, r.start_ns + n as i64 * step);
+            prop_assert_eq!(i.from_ns, start + n as i64 * step);
             prop_assert_eq!(i.to_ns, i.from_ns + step);
             for d in &i.devices {
                 for (k, n) in sums(d) {
@@ -111,9 +112,9 @@ proptest! {
         }
         let whole: std::collections::BTreeMap<_, _> = sums(&r.devices[0]).into_iter().collect();
         prop_assert_eq!(total, whole);
-        prop_assert_eq!(series.len() as i64, r.span_ns as i64 / step + 1);
+        prop_assert_eq!(series.len() as i64, span / step + 1);
         if let Some(d) = &r.devices[0].depth {
-            let want = d.mean * r.span_ns as f64;
+            let want = d.mean * span as f64;
             prop_assert!((area - want).abs() <= 1e-6 * want.max(1.0), "{} {}", area, want);
             // A maximum reached in the very last ns has no interval of its own to be averaged over.
             prop_assert!(most <= d.max);

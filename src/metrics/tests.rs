@@ -78,7 +78,7 @@ fn fsync(d: &mut Drive) {
 fn counts_sizes_and_spans_of_groups() {
     let r = small(CollectorOptions::default()).finish();
     let dev = &r.devices[0];
-    assert_eq!((r.start_ns, r.span_ns), (100, 1000));
+    assert_eq!((r.start_ns, r.span_ns), (Some(100), Some(1000)));
     let names: Vec<_> = dev.groups.iter().map(|g| g.by["rwbs"].as_str()).collect();
     assert_eq!(names, ["FF", "FWS", "WS"]);
     let ws = &dev.groups[2];
@@ -123,7 +123,7 @@ fn device_sections() {
     assert_eq!(f.steps_per_flush, Some(1.0));
     assert_eq!(f.flush_ns.as_ref().unwrap().max, 100);
     assert_eq!(f.wait_ns.as_ref().unwrap().max, 590);
-    assert_eq!((dev.merge.back, dev.merge.by["plug"]), (1, 1));
+    assert_eq!((dev.merge.back, dev.merge.by["plug"]), (Some(1), 1));
     assert_eq!(dev.merge.share, Some(1.0 / 3.0));
     let depth = dev.depth.as_ref().unwrap();
     assert_eq!(

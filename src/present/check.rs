@@ -70,11 +70,13 @@ fn verdict(r: &CheckReport, style: &Style, out: &mut String) {
         Verdict::Unusable => style.bad(words),
     };
     let events: u64 = r.inputs.iter().map(|i| i.input.events).sum();
-    let span = human_ns(r.span_ns as f64);
-    let rest = if r.quality.reasons.is_empty() {
-        ": nothing lost, accounts balance"
-    } else {
-        ""
+    let span = r
+        .span_ns
+        .map_or("unknown time".to_string(), |ns| human_ns(ns as f64));
+    let told = r.inputs.iter().all(|i| i.input.lost_events.is_some());
+    let rest = match r.quality.reasons.is_empty() {
+        true => format!(": {}", super::complete(told)),
+        false => String::new(),
     };
     out.push_str(&format!(
         "{words}{rest} · {} events in {span}\n",
@@ -164,6 +166,8 @@ fn losses(c: &CheckInput, style: &Style, out: &mut String) {
 
 fn device(d: &CheckDevice, r: &CheckReport, style: &Style, out: &mut String) {
     let name = match &d.name {
+        // Where nothing but the name is known, it is the device.
+        Some(n) if *n == d.dev.to_string() => style.bold(&cut(n, 40)),
         Some(n) => format!("{} ({})", style.bold(&cut(n, 40)), d.dev),
         None => style.bold(&d.dev.to_string()),
     };
@@ -265,9 +269,15 @@ fn summary(r: &CheckReport, style: &Style, verbose: bool, out: &mut String) {
 }
 
 fn comparison(c: &Comparison, style: &Style, verbose: bool, out: &mut String) {
-    let dev = c
-        .dev
-        .map_or("no such device in the trace".to_string(), |d| d.to_string());
+    if c.ambiguous && c.rows.is_empty() {
+        let text = "not compared: its numbers are those of no device without a name".to_string();
+        return flow(&cut(&c.name, 24), &[text], style, out);
+    }
+    let dev = match c.dev {
+        Some(d) => d.to_string(),
+        None if c.ambiguous => "one of several".to_string(),
+        None => "no such device in the trace".to_string(),
+    };
     let mut t = Table::new(
         &cut(&format!("{} ({dev})", c.name), 24),
         &["printed", "counted", "size", "counted", ""],

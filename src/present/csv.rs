@@ -25,6 +25,7 @@ pub fn row<'a>(cells: impl IntoIterator<Item = Value<'a>>, out: &mut Vec<u8>) {
             Value::Absent => Ok(()),
             Value::Int(n) => write!(out, "{n}"),
             Value::Uint(n) => write!(out, "{n}"),
+            Value::Float(n) => write!(out, "{n}"),
             Value::Bool(b) => write!(out, "{b}"),
             Value::Text(s) => {
                 text(&s, out);

@@ -56,6 +56,8 @@ pub fn print(d: &Device, index: usize, r: &StatsReport, view: &View, out: &mut S
 
 fn title(d: &Device, style: &Style) -> String {
     let mut t = match &d.name {
+        // Where nothing but the name is known, it is the device.
+        Some(n) if *n == d.dev.to_string() => style.bold(&cut(n, 40)),
         Some(n) => format!("{} ({})", style.bold(&cut(n, 40)), d.dev),
         None => style.bold(&d.dev.to_string()),
     };

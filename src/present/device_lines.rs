@@ -145,8 +145,8 @@ fn merges(d: &Device) -> Vec<String> {
     ];
     let mut parts: Vec<String> = all
         .iter()
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, w)| format!("{} {w}", human_count(*n)))
+        .filter_map(|(n, w)| Some((n.filter(|n| *n > 0)?, w)))
+        .map(|(n, w)| format!("{} {w}", human_count(n)))
         .collect();
     if parts.is_empty() {
         return Vec::new();

@@ -1,11 +1,15 @@
 //! Results for people and programs: text at most 100 columns wide, CSV, JSON. What is absent prints as `–` (text), nothing
 //! (CSV) or null (JSON), never as 0.
 
+pub mod answer;
 mod btt;
 mod check;
+mod compare;
+mod compare_rows;
 pub mod csv;
 mod device;
 mod device_lines;
+mod explain;
 pub mod json;
 mod queue;
 mod remedy;
@@ -17,11 +21,15 @@ mod style;
 mod table;
 
 pub use check::check_text;
+pub use compare::compare_text;
+pub use compare_rows::{compare_csv, compare_markdown};
+pub use explain::explain_text;
 pub use queue::QueueRow;
 pub use remedy::Remedy;
 pub use stats::stats_text;
 pub use stats_csv::stats_csv;
 pub use style::Style;
+pub use table::steers;
 
 /// How a report is looked at.
 #[derive(Clone, Copy, Debug)]
@@ -43,3 +51,11 @@ pub const WIDTH: usize = 100;
 mod testdata;
 #[cfg(test)]
 mod tests;
+
+/// What a trace without flaws is, if its recorder tells of losses or does not.
+fn complete(losses_told: bool) -> &'static str {
+    match losses_told {
+        true => "nothing lost, accounts balance",
+        false => "no loss seen (the recorder would not tell), accounts balance",
+    }
+}

@@ -47,18 +47,21 @@ fn unplaced(r: &StatsReport, style: &Style, out: &mut String) {
 
 /// When the last event was.
 fn end_ns(r: &StatsReport) -> i64 {
-    r.start_ns
-        .saturating_add(i64::try_from(r.span_ns).unwrap_or(i64::MAX))
+    let span = i64::try_from(r.span_ns.unwrap_or(0)).unwrap_or(i64::MAX);
+    r.start_ns.unwrap_or(0).saturating_add(span)
 }
 
-fn head(r: &StatsReport, view: &View, out: &mut String) {
+pub(super) fn head(r: &StatsReport, view: &View, out: &mut String) {
     let style = &view.style;
     let devices = if r.devices.len() == 1 {
         "1 device".to_string()
     } else {
         format!("{} devices", r.devices.len())
     };
-    let span = format!(" in {} · {devices}", human_ns(r.span_ns as f64));
+    let span = match r.span_ns {
+        Some(ns) => format!(" in {} · {devices}", human_ns(ns as f64)),
+        None => format!(", no times · {devices}"),
+    };
     if let [one] = r.inputs.as_slice() {
         out.push_str(&input_line(one, &span, style));
     } else {
@@ -78,7 +81,8 @@ fn head(r: &StatsReport, view: &View, out: &mut String) {
     }
     let mut q = quality::of_stats(r, view.filtered);
     view.remedy.apply(&mut q);
-    verdict_line(&q, out, style);
+    let told = r.inputs.iter().all(|i| i.lost_events.is_some());
+    verdict_line(&q, told, out, style);
 }
 
 /// `trace.gz  blkparse, gzip · 43,216 events`, and what is told besides.
@@ -110,10 +114,10 @@ fn cut_front(path: &str, max: usize) -> String {
 }
 
 /// The verdict in one line; as many reasons as fit, and how many did not.
-fn verdict_line(q: &Quality, out: &mut String, style: &Style) {
+fn verdict_line(q: &Quality, told: bool, out: &mut String, style: &Style) {
     let words = q.verdict.words();
     let mut text = match q.verdict {
-        Verdict::Complete => ": nothing lost, accounts balance".to_string(),
+        Verdict::Complete => format!(": {}", super::complete(told)),
         _ => ": ".to_string(),
     };
     let room = WIDTH.saturating_sub(super::table::width(words));

@@ -35,13 +35,17 @@ pub fn stats_csv(r: &StatsReport) -> String {
     match &r.series {
         Some(series) => {
             for i in series {
-                rows((i.from_ns, i.to_ns), &i.devices, &keys, &mut out);
+                rows(
+                    (Some(i.from_ns), Some(i.to_ns)),
+                    &i.devices,
+                    &keys,
+                    &mut out,
+                );
             }
         }
         None => {
-            let end = r
-                .start_ns
-                .saturating_add(i64::try_from(r.span_ns).unwrap_or(i64::MAX));
+            let span = r.span_ns.map(|ns| i64::try_from(ns).unwrap_or(i64::MAX));
+            let end = r.start_ns.zip(span).map(|(s, ns)| s.saturating_add(ns));
             rows((r.start_ns, end), &r.devices, &keys, &mut out);
         }
     }
@@ -79,12 +83,12 @@ fn columns(keys: &[String]) -> Vec<String> {
     c
 }
 
-fn rows(span: (i64, i64), devices: &[Device], keys: &[String], out: &mut Vec<u8>) {
+fn rows(span: (Option<i64>, Option<i64>), devices: &[Device], keys: &[String], out: &mut Vec<u8>) {
     for d in devices {
         for g in &d.groups {
             let mut row = vec![
-                Value::Int(span.0),
-                Value::Int(span.1),
+                span.0.map_or(Value::Absent, Value::Int),
+                span.1.map_or(Value::Absent, Value::Int),
                 Value::Text(d.dev.to_string().into()),
                 text(d.name.as_ref()),
                 Value::Text(d.kind.to_string().into()),
@@ -134,7 +138,7 @@ fn text(s: Option<&String>) -> Value<'_> {
 
 /// A float as JSON prints it, so that both outputs hold the same digits.
 fn number(v: f64) -> Value<'static> {
-    Value::Text(format!("{v}").into())
+    Value::Float(v)
 }
 
 fn size(s: &Option<SizeDist>, row: &mut Vec<Value<'_>>) {

@@ -15,12 +15,21 @@ pub fn width(s: &str) -> usize {
     s.width()
 }
 
-/// At most `max` columns of `s`, ending in `…` if cut. Control characters become `·`.
+/// The text with what would act on a terminal made visible.
+pub fn tame(s: &str) -> String {
+    s.chars().map(|c| if steers(c) { '·' } else { c }).collect()
+}
+
+/// Whether a character would act on a terminal: controls, and those that turn the direction of text around.
+pub fn steers(c: char) -> bool {
+    let turns =
+        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || turns
+}
+
+/// At most `max` columns of `s`, ending in `…` if cut. Characters that steer a terminal become `·`.
 pub fn cut(s: &str, max: usize) -> String {
-    let clean: String = s
-        .chars()
-        .map(|c| if c.is_control() { '·' } else { c })
-        .collect();
+    let clean = tame(s);
     if width(&clean) <= max {
         return clean;
     }

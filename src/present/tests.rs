@@ -325,8 +325,8 @@ fn check_report() -> CheckReport {
             lines_accounted: true,
             started_unix_ns: None,
         }],
-        start_ns: 0,
-        span_ns: 2_500_000_000,
+        start_ns: Some(0),
+        span_ns: Some(2_500_000_000),
         went_back: 2,
         untracked_events: 0,
         missing,
@@ -334,6 +334,7 @@ fn check_report() -> CheckReport {
         completions_may_vanish: true,
         summary: vec![Comparison {
             name: "sda".into(),
+            ambiguous: false,
             dev: Some(DevId::new(8, 0)),
             rows: compared_rows(),
         }],

@@ -1,12 +1,18 @@
-//! Numbers without I/O terms: streaming distributions.
+//! Numbers without I/O terms: streaming distributions, resampling, tests.
 //!
 //! Quantiles are by nearest rank everywhere: the smallest value with at least ⌈p·n⌉ samples at or below it.
 
 mod counter;
 mod hist;
+mod resample;
+mod rng;
+mod student;
 
 pub use counter::Counter;
 pub use hist::Hist;
+pub use resample::{REPLICATES, Resample, variance};
+pub use rng::Rng;
+pub use student::{critical, discoveries, two_sided, welch};
 
 /// The 1-based nearest rank of the quantile `num / den` among `n` samples: ⌈n·num/den⌉, at least 1 and at most `n`.
 /// Integers, so that p50 of 100,000,000 samples is not a matter of rounding.

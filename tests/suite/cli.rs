@@ -56,7 +56,10 @@ fn harmless(example: &str) -> String {
 
 fn scratch() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a directory");
-    fs::copy(root().join(LONG), dir.path().join("trace.gz")).expect("a copy");
+    for name in ["trace", "before", "after", "a", "b", "a1", "a2", "b1", "b2"] {
+        let to = dir.path().join(format!("{name}.gz"));
+        fs::copy(root().join(LONG), to).expect("a copy");
+    }
     for d in ["etc/bash_completion.d", "home/.local/share/man/man1"] {
         fs::create_dir_all(dir.path().join(d)).expect("a directory");
     }
@@ -367,4 +370,94 @@ fn quiet_is_quiet_and_json_is_one_document() {
     let c: serde_json::Value =
         serde_json::from_slice(&run(&["check", "--json", TRACE]).out).expect("one document");
     assert_eq!(c["schema"], "blkan.check/1");
+}
+
+/// A result is never written over what it is made from, whatever the input is called.
+#[test]
+fn an_input_is_never_overwritten() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let trace = dir.path().join("t.gz");
+    fs::copy(root().join(TRACE), &trace).expect("copied");
+    let before = fs::read(&trace).expect("readable");
+    let link = dir.path().join("link");
+    std::os::unix::fs::symlink(&trace, &link).expect("a link");
+    let hard = dir.path().join("hard");
+    fs::hard_link(&trace, &hard).expect("a second name");
+    for command in ["stats", "check", "events", "bios", "requests"] {
+        for (input, output) in [(&trace, &trace), (&link, &trace), (&trace, &hard)] {
+            let r = finish(blkan().arg(command).arg(input).arg("-o").arg(output));
+            assert_eq!(r.code, Some(2), "{command}: {}", r.err);
+            assert!(
+                r.err.contains("same file") && r.err.contains("hint:"),
+                "{}",
+                r.err
+            );
+        }
+    }
+    let snapshot = dir.path().join("queue");
+    fs::write(&snapshot, "/sys/block/sda/size:1000\n").expect("written");
+    let r = finish(
+        blkan()
+            .args(["stats", "--queue"])
+            .arg(&snapshot)
+            .arg(&trace)
+            .arg("-o")
+            .arg(&snapshot),
+    );
+    assert_eq!(r.code, Some(2), "{}", r.err);
+    // Appending by the shell, and a file on stdin.
+    let append = fs::OpenOptions::new().append(true).open(&trace);
+    let r = finish(
+        blkan()
+            .arg("events")
+            .arg(&trace)
+            .stdout(append.expect("open")),
+    );
+    assert_eq!(r.code, Some(2), "{}", r.err);
+    let stdin = fs::File::open(&trace).expect("open");
+    let r = finish(blkan().args(["events", "-", "-o"]).arg(&trace).stdin(stdin));
+    assert_eq!(r.code, Some(2), "{}", r.err);
+    assert_eq!(fs::read(&trace).expect("still there"), before);
+    // Another file is another file.
+    let r = finish(
+        blkan()
+            .arg("stats")
+            .arg(&trace)
+            .arg("-o")
+            .arg(dir.path().join("new")),
+    );
+    assert_eq!(r.code, Some(0), "{}", r.err);
+}
+
+/// No rows is an answer that needs a reason.
+#[test]
+fn an_empty_answer_says_why() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let log = dir.path().join("t");
+    fs::write(
+        &log,
+        "8,0 0 1 0.000000001 7 D R 8 + 8 [a]\n8,0 0 2 0.000000009 7 C R 8 + 8 [0]\n",
+    )
+    .expect("written");
+    let r = finish(blkan().args(["bios", "--json"]).arg(&log));
+    assert_eq!((r.code, r.text().as_str()), (Some(0), ""), "{}", r.err);
+    assert!(
+        r.err.contains("not one bio to show: no queue events"),
+        "{}",
+        r.err
+    );
+    let r = finish(blkan().args(["bios", "--json", "-q"]).arg(&log));
+    assert_eq!(r.err, "");
+}
+
+/// Names in messages cannot steer a terminal.
+#[test]
+fn messages_hold_no_control_characters() {
+    let r = run(&["stats", "no\x1b[2Jsuch\x07file"]);
+    assert_eq!(r.code, Some(1));
+    assert!(
+        !r.err.chars().any(|c| c.is_control() && c != '\n'),
+        "{:?}",
+        r.err
+    );
 }

@@ -13,6 +13,8 @@ const OF_RECORDINGS: &[(&str, &[&str])] = &[
     ("stats.txt", &["stats"]),
     ("stats.json", &["stats", "--json"]),
     ("check.txt", &["check"]),
+    ("explain.txt", &["explain", "-v"]),
+    ("explain.json", &["explain", "--json"]),
 ];
 const OF_HARD_CASES: &[(&str, &[&str])] = &[
     ("stats.txt", &["stats"]),
@@ -20,6 +22,22 @@ const OF_HARD_CASES: &[(&str, &[&str])] = &[
     ("requests.csv", &["requests", "--csv"]),
     ("bios.csv", &["bios", "--csv"]),
     ("events.csv", &["events", "--csv"]),
+];
+
+/// Pairs that are compared; kept beside the second.
+const OF_PAIRS: &[(&str, &str)] = &[
+    (
+        "fixtures/blkparse/plug2k-first",
+        "fixtures/blkparse/plug2k-tail",
+    ),
+    (
+        "fixtures/blkparse/zoned-plug-qd64",
+        "fixtures/blkparse/k61-zoned-lock-qd64",
+    ),
+];
+const COMPARED: &[(&str, &[&str])] = &[
+    ("compare.txt", &["compare"]),
+    ("compare.md", &["compare", "--markdown"]),
 ];
 
 /// Whether expectations are rewritten. Never where a machine judges the change.
@@ -57,18 +75,36 @@ fn expectations(c: &Case) -> Vec<(PathBuf, Vec<String>)> {
     out
 }
 
+/// The same of pairs.
+fn comparisons() -> Vec<(PathBuf, Vec<String>)> {
+    let mut out = Vec::new();
+    for (a, b) in OF_PAIRS {
+        for (suffix, args) in COMPARED {
+            let input = |dir: &str| format!("{dir}/blkparse.txt.gz");
+            let mut all: Vec<String> = args.iter().map(|a| a.to_string()).collect();
+            all.extend([input(a), input(b)]);
+            out.push((
+                Path::new(b)
+                    .join("expect")
+                    .join(format!("blkparse.{suffix}")),
+                all,
+            ));
+        }
+    }
+    out
+}
+
 #[test]
 fn output_is_as_expected() {
     let bless = blessing();
     let mut d = Differences::default();
-    for c in cases() {
-        for (file, args) in expectations(&c) {
-            let r = run(&args);
-            d.check(matches!(r.code, Some(0)), || {
-                format!("{args:?}: exit {:?}: {}", r.code, r.err)
-            });
-            compare(&file, &r.out, bless, &args, &mut d);
-        }
+    let of_cases = cases().into_iter().flat_map(|c| expectations(&c));
+    for (file, args) in of_cases.chain(comparisons()) {
+        let r = run(&args);
+        d.check(matches!(r.code, Some(0)), || {
+            format!("{args:?}: exit {:?}: {}", r.code, r.err)
+        });
+        compare(&file, &r.out, bless, &args, &mut d);
     }
     d.done();
 }
@@ -113,6 +149,7 @@ fn every_expectation_is_read() {
     let known: BTreeSet<PathBuf> = cases()
         .iter()
         .flat_map(expectations)
+        .chain(comparisons())
         .map(|(f, _)| root().join(f))
         .collect();
     let mut d = Differences::default();

@@ -29,7 +29,8 @@ fn hard_cases_have_their_true_values() {
     d.done();
 }
 
-fn matches(got: &Value, want: &toml::Value) -> bool {
+/// Whether a value is the one that is known.
+pub fn matches(got: &Value, want: &toml::Value) -> bool {
     match want {
         toml::Value::Integer(i) => got.as_i64() == Some(*i),
         toml::Value::Float(f) => same(got, *f),

@@ -206,6 +206,51 @@ fn numbers_that_fit_nowhere_are_damage() {
 }
 
 #[test]
+fn zero_bytes_are_no_device() {
+    let good = "  8,0    0        2     0.000000002   179  Q  WS 8 + 8 [dd]\n";
+    let zeros = [
+        &[0u8; 8][..],
+        b" 0        1     0.000000001   179  Q  WS 8 + 8 [dd]\n",
+    ]
+    .concat();
+    for text in [
+        [&zeros[..], good.as_bytes()].concat(),
+        [good.as_bytes(), &zeros].concat(),
+    ] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("trace");
+        fs::write(&path, &text).expect("written");
+        let v = stats(&path.to_string_lossy()).1;
+        assert_eq!(v["inputs"][0]["events"], 1, "{}", v["inputs"]);
+        assert_eq!(v["inputs"][0]["defects"]["not_an_event"], 1);
+        assert_eq!(v["devices"].as_array().map(Vec::len), Some(1));
+    }
+}
+
+#[test]
+fn losses_beyond_all_numbers_stay_great() {
+    let max = u64::MAX;
+    let line = "  8,0    0        2     0.000000002   179  Q  WS 8 + 8 [dd]\n";
+    let blkparse = format!(
+        "{line}\nTotal (sda):\n Reads Queued:           0,        0KiB\t Writes Queued:           1,        4KiB\n\n\
+         Throughput (R/W): 0KiB/s / 4KiB/s\nEvents (sda): 1 entries\nSkips: 1 forward ({max} -  10.0%)\n"
+    );
+    let ftrace = format!(
+        "# tracer: nop\n#\n# entries-in-buffer/entries-written: 5/{max}   #P:2\n#\n\
+         CPU:1 [LOST {} EVENTS]\n fio-179 [000] d..1. 1.5: block_rq_issue: 8,0 WS 4096 () 8 + 8 [fio]\n",
+        max - 5
+    );
+    for text in [blkparse, ftrace] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("trace");
+        fs::write(&path, &text).expect("written");
+        let v = stats(&path.to_string_lossy()).1;
+        let lost = v["inputs"][0]["lost_events"].as_u64();
+        assert!(lost.is_some_and(|n| n > max / 2), "{lost:?}: {text}");
+    }
+}
+
+#[test]
 fn times_that_go_back_are_told() {
     let (r, v) = stats(&hostile("time-back.txt"));
     assert_eq!(r.code, Some(0), "{}", r.err);

@@ -239,6 +239,71 @@ fn more_devices_than_any_machine_has() {
     });
 }
 
+/// As many as are tracked, each with more open than its share.
+#[test]
+fn a_thousand_devices_without_completions() {
+    bounded("1,024 devices without C", 600_000, |n, o| {
+        line(o, (8, n & 1023), n, format_args!("Q   W {} + 8 [t]", n * 8));
+    });
+}
+
+/// Every line another device that a bio was mapped from.
+/// Each has its day, then the next comes: what the one before needed must not stay.
+#[test]
+fn devices_one_after_another_without_completions() {
+    bounded("devices in a row", 1_800_000, |n, out| {
+        let dev = (8, n / 30_000);
+        line(
+            out,
+            dev,
+            n + 1,
+            format_args!(" Q   W {} + 8 [fio]", n % 30_000 * 8),
+        );
+    });
+}
+
+#[test]
+fn remaps_from_more_devices_than_any_machine_has() {
+    let v = bounded("300,000 remaps", 300_000, |n, o| {
+        let (major, minor) = (9 + (n >> 18), n & 0xf_ffff);
+        put(
+            o,
+            n,
+            format_args!("A   W {} + 8 <- ({major},{minor}) {}", n * 8, n * 8),
+        );
+    });
+    let d = &v["devices"][0];
+    let listed = d["remaps"].as_array().map_or(0, Vec::len);
+    let rest = d["losses"]["anomalies"]["remap_unlisted"].as_u64();
+    assert_eq!(Some(300_000), rest.map(|r| r + listed as u64), "{listed}");
+}
+
+#[test]
+fn letters_that_no_kernel_has() {
+    bounded("120,000 rwbs", 240_000, |n, o| {
+        let k = n / 2;
+        let letters: String = (0..4)
+            .map(|i| char::from(b'A' + (k / 26u64.pow(i) % 26) as u8))
+            .collect();
+        let action = ["Q", "G"][n as usize % 2];
+        put(
+            o,
+            n,
+            format_args!("{action} {letters} {} + 8 [t]", k % 64 * 8),
+        );
+    });
+}
+
+/// Names of 4,000 bytes, a new one on every line: only their first part is kept. The head of the trace is sound, so that it
+/// is recognised.
+#[test]
+fn names_longer_than_any_task_has() {
+    bounded("30,000 long names", 30_000, |n, o| {
+        let tail = "x".repeat(if n < 500 { 0 } else { 4000 });
+        put(o, n, format_args!("Q   W {} + 8 [{n}{tail}]", n % 64 * 8));
+    });
+}
+
 #[test]
 fn a_long_trace_without_completions_takes_no_more_memory() {
     let v = bounded("2,000,000 lines without C", 2_000_001, |n, o| {

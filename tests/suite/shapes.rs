@@ -435,3 +435,24 @@ fn merges_of_one_device_of_a_log_keep_their_place() {
     assert_eq!(merge(&all)["by"]["plug"], 127, "{}", merge(&all));
     assert_eq!(merge(&one), merge(&all));
 }
+
+/// Merges of bios whose Q is not in the trace are no share of those whose Q is.
+#[test]
+fn a_share_of_merges_is_of_bios_that_were_seen() {
+    let t = trace(&blkparse(
+        "0 M W 8 + 8\n1 M W 16 + 8\n2 Q W 100 + 8\n3 G W 100 + 8\n4 Q W 108 + 8\n5 M W 108 + 8\n6 D W 100 + 16\n9 C W 100 + 16 [0]",
+    ));
+    let v = json(&["stats"], &t.path);
+    let g = &v["devices"][0]["groups"][0];
+    assert_eq!(
+        (&g["bios"], &g["merged_bios"]),
+        (&2.into(), &1.into()),
+        "{g}"
+    );
+    let r = run(&["check", &t.path.to_string_lossy()]);
+    assert!(
+        r.text().contains("whose start is not in the trace"),
+        "{}",
+        r.text()
+    );
+}

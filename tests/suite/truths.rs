@@ -32,7 +32,7 @@ fn number(v: &toml::Value) -> f64 {
 }
 
 /// Checks that `got` at `path` is `want`.
-fn expect(d: &mut Differences, case: &str, got: &Value, path: &str, want: f64) {
+pub fn expect(d: &mut Differences, case: &str, got: &Value, path: &str, want: f64) {
     let v = pick(got, path);
     d.check(v.as_ref().is_some_and(|v| same(v, want)), || {
         format!("{case}: {path} is {v:?}, known {want}")

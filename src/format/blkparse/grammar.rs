@@ -4,7 +4,7 @@
 //! `MAJ,MIN CPU SEQ SECS.NSECS PID ACTION RWBS BODY`; the body depends on the action (see [`body`]).
 
 use super::{EventLine, Parsed};
-use crate::event::{Action, BlockEvent, DevId, Rwbs};
+use crate::event::{Action, BlockEvent, DevId, NO_SECTOR, Rwbs};
 use crate::format::Defect;
 use crate::units::Nanos;
 use nom::branch::alt;
@@ -26,7 +26,7 @@ pub(super) const WRAP: i64 = 1_266_874_889_709_551_616;
 const WRAP_REACH: i64 = 6 * 3600 * 1_000_000_000;
 
 /// Undoes the wrap.
-pub(super) fn unwrap_time(ns: i64) -> Nanos {
+pub(in crate::format) fn unwrap_time(ns: i64) -> Nanos {
     if (WRAP - WRAP_REACH..WRAP).contains(&ns) {
         Nanos(ns - WRAP)
     } else {
@@ -51,7 +51,7 @@ fn number_u32(i: In<'_>) -> Out<'_, u32> {
 fn device(i: In<'_>) -> Out<'_, DevId> {
     let parts = separated_pair(number, char(','), preceded(space0, number));
     map_opt(parts, |(major, minor)| {
-        let fits = major <= 0xfff && minor <= 0xf_ffff;
+        let fits = major < 0xfff && minor <= 0xf_ffff;
         fits.then(|| DevId::new(major as u32, minor as u32))
     })
     .parse(i)
@@ -97,8 +97,28 @@ pub(super) fn line(text: &[u8]) -> Parsed<'_> {
     }
 }
 
+/// Whether a line starts an event or a message: device, CPU, number and time.
+pub(super) fn begins(text: &[u8]) -> bool {
+    let (_, text) = strip_front(text);
+    let front = (device, space1, number, space1, number, space1, time, space1);
+    { front }.parse(text).is_ok()
+}
+
+/// Whether the lines of an action end with the name of a task, and are events without it too.
+pub(super) fn may_name(action: Action) -> bool {
+    !matches!(
+        action,
+        Action::Complete
+            | Action::Requeue
+            | Action::Remap
+            | Action::Plug
+            | Action::Unplug
+            | Action::UnplugTimer
+    )
+}
+
 /// Mail quoting, emphasis, a `^C` that the terminal echoed, a byte order mark.
-fn strip_front(text: &[u8]) -> (bool, &[u8]) {
+pub(super) fn strip_front(text: &[u8]) -> (bool, &[u8]) {
     let junk = alt((
         value(false, space1::<In<'_>, nom::error::Error<In<'_>>>),
         value(false, tag(">")),
@@ -178,13 +198,8 @@ fn fields(text: &[u8]) -> Result<Parsed<'_>, Defect> {
     let (text, _class) = opt(terminated(char_of("NRBI"), space1))
         .parse(text)
         .unwrap_or((text, None));
-    match body(event, text) {
-        Ok((_, fields)) => Ok(Parsed::Event(EventLine { seq, ..fields })),
-        Err(nom::Err::Error(e) | nom::Err::Failure(e)) if e.input.is_empty() => {
-            Err(Defect::CutLine)
-        }
-        Err(_) => Err(Defect::BadNumber),
-    }
+    let fields = body_alone(event, text)?;
+    Ok(Parsed::Event(EventLine { seq, ..fields }))
 }
 
 fn char_of<'a>(
@@ -194,6 +209,17 @@ fn char_of<'a>(
         take_while_m_n(1, 1, move |b: u8| set.as_bytes().contains(&b)),
         |s: In<'a>| s.first().copied(),
     )
+}
+
+/// A body alone, for other printers of blktrace's records.
+pub(super) fn body_alone(event: BlockEvent, text: &[u8]) -> Result<EventLine<'_>, Defect> {
+    match body(event, text) {
+        Ok((_, fields)) => Ok(fields),
+        Err(nom::Err::Error(e) | nom::Err::Failure(e)) if e.input.is_empty() => {
+            Err(Defect::CutLine)
+        }
+        Err(_) => Err(Defect::BadNumber),
+    }
 }
 
 /// What follows the rwbs column, by action. The whole rest of the line must fit.
@@ -381,8 +407,14 @@ fn split(mut event: BlockEvent, text: In<'_>) -> Out<'_, EventLine<'_>> {
     let (rest, (sector, new, name, _)) =
         (terminated(number, slash), number, name, eof).parse(text)?;
     event.sector = sector;
-    event.aux = whole_sector(sector, new);
-    event.bytes = event.aux.saturating_sub(sector).saturating_mul(512);
+    let rest_at = whole_sector(sector, new);
+    // Anything else is a number that was cut or damaged.
+    if let Some(ahead) = rest_at.checked_sub(sector).filter(|n| *n < BIO_SECTORS) {
+        event.aux = rest_at;
+        event.bytes = ahead * 512;
+    } else {
+        event.aux = NO_SECTOR;
+    }
     Ok((
         rest,
         EventLine {
@@ -393,12 +425,15 @@ fn split(mut event: BlockEvent, text: In<'_>) -> Out<'_, EventLine<'_>> {
     ))
 }
 
+/// A bio has less (`bi_size`: 32 bits of bytes).
+const BIO_SECTORS: u64 = 1 << 23;
+
 /// blkparse prints the new sector with `%u` (32 bits): above 2 TiB its upper half is lost. It lies behind `sector` by
 /// less than a bio's largest length (`bi_size`, 32 bits of bytes), which gives it back.
 fn whole_sector(sector: u64, printed: u64) -> u64 {
     let ahead = printed.wrapping_sub(sector) & u64::from(u32::MAX);
     match sector.checked_add(ahead) {
-        Some(whole) if ahead < 1 << 23 && printed <= u64::from(u32::MAX) => whole,
+        Some(whole) if ahead < BIO_SECTORS && printed <= u64::from(u32::MAX) => whole,
         _ => printed,
     }
 }

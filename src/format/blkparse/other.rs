@@ -125,6 +125,24 @@ fn tool(text: &[u8]) -> Option<Other> {
         .then_some(Other::Skip(SkipRule::Tool))
 }
 
+/// The longest name of a task (`TASK_COMM_LEN` − 1).
+const COMM: usize = 15;
+
+/// `[kworker/u82:7]`, alone or with a remark: the name of a task that a mailer put on a line of its own. A number would be
+/// the error of a completion.
+pub(super) fn name_alone(text: &[u8]) -> Option<&[u8]> {
+    let (_, text) = grammar::strip_front(text.trim_ascii_end());
+    let text = match memchr::memmem::find(text, b"] #") {
+        Some(end) => &text[..=end],
+        None => text,
+    };
+    let name = text.strip_prefix(b"[")?.strip_suffix(b"]")?;
+    let number = name.iter().all(u8::is_ascii_digit);
+    // What posters write for text they left out, and prompts.
+    let remark = matches!(name, b"snip" | b"snipped" | b"cut" | b"...") || name.contains(&b'@');
+    (!number && !remark && name.len() <= COMM).then_some(name)
+}
+
 /// The kind of damage of a line that is nothing known, given what the grammar says. A line that starts in the middle
 /// of an event was cut.
 pub(super) fn damage(kind: Defect, text: &[u8]) -> Defect {

@@ -310,9 +310,13 @@ fn same(account: &Account, a: &Activity) -> bool {
         })
 }
 
+/// Names of a summary that are looked at, and devices that one of them may fit before it is given up.
+const NAMED: usize = 1024;
+/// See [`NAMED`].
+const RIVALS: usize = 64;
+
 /// Finds which device each name of the summary belongs to: the only one left, or the only one with the same counts.
-/// Devices with equal counts (mirrors) take the names in the order of both: blkparse prints devices in the order in
-/// which it opened them, which for a shell's `*` is that of their names, as numbers mostly are.
+/// Devices with equal counts (mirrors, two halves of one workload) stay unnamed: neither order tells which is which.
 pub(in crate::format) fn name_devices(
     summary: &Summary,
     tally: &Tally,
@@ -332,12 +336,43 @@ pub(in crate::format) fn name_devices(
         names.extend(free.iter().map(|dev| (*dev, only.name.clone())));
         return;
     }
-    for d in named {
-        let Some(total) = &d.total else { continue };
-        let fits = |dev: &&DevId| tally.0.get(dev).is_some_and(|a| same(total, a));
-        if let Some(dev) = free.iter().find(fits).copied() {
-            free.remove(&dev);
-            names.insert(dev, d.name.clone());
+    let fits = |d: &Device, dev: &DevId| {
+        let counts = tally.0.get(dev).zip(d.total.as_ref());
+        counts.is_some_and(|(have, printed)| same(printed, have))
+    };
+    // Names by the devices they fit. A name that fits many is none of use here, nor are a great many devices.
+    let mut open: Vec<(String, BTreeSet<DevId>)> = named
+        .iter()
+        .take(NAMED)
+        .map(|d| {
+            let all = free.iter().filter(|dev| fits(d, dev)).take(RIVALS);
+            (d.name.clone(), all.copied().collect())
+        })
+        .collect();
+    // A name that fits one device leaves one less for those that fitted several (counts are printed rounded).
+    loop {
+        let mut lone: BTreeMap<DevId, Vec<usize>> = BTreeMap::new();
+        for (i, (_, all)) in open.iter().enumerate() {
+            if let (1, Some(dev)) = (all.len(), all.first()) {
+                lone.entry(*dev).or_default().push(i);
+            }
+        }
+        let sure: Vec<(DevId, usize)> = lone
+            .iter()
+            .filter(|(_, names)| names.len() == 1)
+            .map(|(dev, names)| (*dev, names[0]))
+            .collect();
+        if sure.is_empty() {
+            break;
+        }
+        for (dev, i) in &sure {
+            free.remove(dev);
+            names.insert(*dev, std::mem::take(&mut open[*i].0));
+            open[*i].1.clear();
+        }
+        let taken: BTreeSet<DevId> = sure.iter().map(|s| s.0).collect();
+        for (_, all) in &mut open {
+            all.retain(|dev| !taken.contains(dev));
         }
     }
 }

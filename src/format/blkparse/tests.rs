@@ -1,10 +1,9 @@
 use super::*;
-use crate::event::{Action, DevId, NO_SECTOR, Rwbs};
+use crate::event::{DevId, NO_SECTOR, Rwbs};
 use crate::units::Nanos;
-use proptest::prelude::*;
 
 /// One line a shape, as blkparse prints them.
-const USUAL: [&str; 14] = [
+pub(super) const USUAL: [&str; 14] = [
     "259,0    1       17     0.000123456  1234  Q  WS 2048 + 8 [fio]",
     "  8,16  12  1234567   123.000000001     7  G   R 18446744073709 + 1024 [kworker/u8:1H]",
     "  8,0    0        2     0.000000002     1  I   W 0 + 8 [a]",
@@ -21,8 +20,16 @@ const USUAL: [&str; 14] = [
     "  8,0    0       13     0.000000013     9  R  WS 8 + 8 [0]",
 ];
 
+/// As the adapter reads a line.
+pub(super) fn adapted(line: &[u8], ctx: &mut LineCtx) -> Line {
+    match Blkparse.usual_line(line, ctx) {
+        Some(e) => Line::Event(e),
+        None => Blkparse.parse_line(line, ctx),
+    }
+}
+
 fn read(line: &str) -> Line {
-    Blkparse.parse_line(line.as_bytes(), &mut LineCtx::default())
+    adapted(line.as_bytes(), &mut LineCtx::default())
 }
 
 fn event(line: &str) -> BlockEvent {
@@ -38,7 +45,7 @@ fn body(rest: &str) -> BlockEvent {
 
 fn comm(line: &str) -> String {
     let mut ctx = LineCtx::default();
-    match Blkparse.parse_line(line.as_bytes(), &mut ctx) {
+    match adapted(line.as_bytes(), &mut ctx) {
         Line::Event(e) => ctx.comms.name(e.comm).unwrap_or_default(),
         other => panic!("{line}: {other:?}"),
     }
@@ -56,14 +63,23 @@ fn every_column_of_the_header_is_read() {
 #[test]
 fn the_usual_lines_take_the_fast_path_and_agree_with_the_grammar() {
     for l in USUAL {
-        let fast = fast::line(l.as_bytes());
+        let fast = fast::line(l.as_bytes(), &mut Default::default());
         assert!(fast.is_some(), "{l}");
         assert_eq!(
             fast.map(Parsed::Event),
             Some(grammar::line(l.as_bytes())),
             "{l}"
         );
+        let columns = l.starts_with(' ') || l.starts_with("259,0 ");
+        assert_eq!(fast::by_columns(l.as_bytes()), columns, "{l}");
     }
+}
+
+#[test]
+fn a_wide_pid_moves_only_what_is_behind_it() {
+    let l = "  8,0    0        2     0.000000002 4194303  Q  WS 8 + 8 [dd]";
+    assert!(fast::by_columns(l.as_bytes()));
+    assert_eq!(event(l).pid, 4_194_303);
 }
 
 #[test]
@@ -204,7 +220,7 @@ fn only_fn_is_renamed() {
         ..LineCtx::default()
     };
     let l = b"8,0 0 1 0.5 9  D  FN [k]";
-    match Blkparse.parse_line(l, &mut ctx) {
+    match adapted(l, &mut ctx) {
         Line::Event(e) => assert_eq!(e.rwbs, Rwbs::FN),
         other => panic!("{other:?}"),
     }
@@ -292,15 +308,9 @@ fn a_number_at_the_end_of_a_cut_file_is_not_trusted() {
         ..LineCtx::default()
     };
     let cut = b"8,0 0 1 0.5 9  A  WS 8 + 8 <- (8,1) 12";
-    assert_eq!(
-        Blkparse.parse_line(cut, &mut ctx),
-        Line::Defect(Defect::CutLine)
-    );
+    assert_eq!(adapted(cut, &mut ctx), Line::Defect(Defect::CutLine));
     let whole = b"8,0 0 1 0.5 9  Q  WS 8 + 8 [fio]";
-    assert!(matches!(
-        Blkparse.parse_line(whole, &mut ctx),
-        Line::Event(_)
-    ));
+    assert!(matches!(adapted(whole, &mut ctx), Line::Event(_)));
 }
 
 #[test]
@@ -320,77 +330,83 @@ fn one_event_among_prose_is_enough_and_other_traces_are_not_taken() {
     }
 }
 
-/// Lines near the usual ones: columns of random width and content, then a few bytes changed.
-fn near_lines() -> impl Strategy<Value = Vec<u8>> {
-    let pad = "[ ]{0,3}";
-    let num = prop_oneof!["[0-9]{1,3}", "[0-9]{1,21}"];
-    let act = "(Q|G|I|D|C|M|P|U|UT|A|X|F|R|B|S|m|K)";
-    let tail = prop_oneof![
-        (num.clone(), num.clone(), "[a-z\\]\\[ #/]{0,20}")
-            .prop_map(|(s, n, c)| format!("{s} + {n} [{c}]")),
-        (num.clone(), num.clone(), num.clone()).prop_map(|(s, n, e)| format!("{s} + {n} [{e}]")),
-        (num.clone(), num.clone(), "[0-9]{1,6}")
-            .prop_map(|(s, n, m)| format!("{s} + {n} <- ({m},0) {s}")),
-        ("[a-z\\]\\[ ]{0,17}", num.clone()).prop_map(|(c, d)| format!("[{c}] {d}")),
-        ("[a-z\\]\\[ ]{0,17}").prop_map(|c| format!("[{c}]")),
-        (num.clone(), num.clone()).prop_map(|(s, n)| format!("{s} / {n} [x]")),
-        (num.clone(), num.clone()).prop_map(|(s, e)| format!("{s} [{e}]")),
-    ];
-    let head = (
-        pad,
-        "[0-9]{1,5},[0-9]{1,8}",
-        "[0-9]{1,6}",
-        "[0-9]{1,20}",
-        "[0-9]{1,11}\\.[0-9]{1,10}",
-        num,
-    );
-    let text =
-        (head, act, "[A-Za-z]{0,9}", tail).prop_map(|((p, dev, cpu, seq, t, pid), a, rw, tail)| {
-            format!("{p}{dev}   {cpu} {seq}  {t} {pid}  {a} {rw} {tail}").into_bytes()
-        });
-    (
-        text,
-        prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..3),
-    )
-        .prop_map(|(mut text, changes)| {
-            for (at, byte) in changes {
-                let at = at.index(text.len());
-                text[at] = byte;
-            }
-            text
-        })
+/// Events with the names of their tasks, and the account.
+fn joined(text: &str) -> (Vec<(u64, String)>, ImportReport) {
+    let chunk = super::super::lines::parse_named(&Blkparse, text.as_bytes());
+    let by_grammar = super::super::lines::parse_named(&Reference, text.as_bytes());
+    assert_eq!(format!("{chunk:?}"), format!("{by_grammar:?}"));
+    let (events, report) = chunk;
+    assert!(report.law_holds(), "{report:?}");
+    let place = |(e, name): (BlockEvent, String)| (e.sector, name);
+    (events.into_iter().map(place).collect(), report)
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4096))]
+#[test]
+fn what_a_mailer_wrapped_is_joined() {
+    let front = "  8,0    1       17     0.000123456  1234  ";
+    let text = format!(
+        "{front}Q  WS 8 + 8 \n[kworker/u82:7] # this one\n{front}D  WS 16 + 8\n> [a b]\n\
+         {front}C  WS 24 + 8\n[0]\n{front}Q  WS\n32 + 8 [dd]\n{front}D  DS 40 + 8 (\n  0) [fio]\n"
+    );
+    let (events, report) = joined(&text);
+    let want = [
+        (8, "kworker/u82:7"),
+        (16, "a b"),
+        (24, ""),
+        (32, "dd"),
+        (40, "fio"),
+    ];
+    assert_eq!(events, want.map(|(s, n)| (s, n.to_string())));
+    assert_eq!(report.skipped[&SkipRule::Wrapped], 5);
+    assert_eq!(report.defects.len(), 0, "{report:?}");
+}
 
-    #[test]
-    fn what_the_fast_path_reads_the_grammar_reads_alike(line in near_lines()) {
-        if let Some(fields) = fast::line(&line) {
-            prop_assert_eq!(Parsed::Event(fields), grammar::line(&line));
-        }
-    }
-
-    #[test]
-    fn no_bytes_make_it_panic(line in prop::collection::vec(any::<u8>(), 0..200)) {
-        let _ = Blkparse.parse_line(&line, &mut LineCtx::default());
-        let _ = Blkparse.sniff(&line);
-    }
-
-    #[test]
-    fn changed_usual_lines_do_not_make_it_panic(
-        i in 0..USUAL.len(),
-        at in any::<prop::sample::Index>(),
-        byte in any::<u8>(),
-        cut in any::<prop::sample::Index>(),
-    ) {
-        let mut line = USUAL[i].as_bytes().to_vec();
-        let at = at.index(line.len());
-        line[at] = byte;
-        line.truncate(cut.index(line.len()) + 1);
-        if let Some(fields) = fast::line(&line) {
-            prop_assert_eq!(Parsed::Event(fields), grammar::line(&line));
-        }
-        let _ = Blkparse.parse_line(&line, &mut LineCtx::default());
+#[test]
+fn only_what_is_certain_is_joined() {
+    let front = "  8,0    1       17     0.000123456  1234  ";
+    for (text, names, damaged, skipped) in [
+        // Not a name: an error, an ellipsis, a name too long, a name in prose.
+        (format!("{front}Q  WS 8 + 8\n[0]\n"), vec![""], 1, 0),
+        (format!("{front}Q  WS 8 + 8\n[...]\n"), vec![""], 0, 1),
+        (
+            format!("{front}Q  WS 8 + 8\n[a name longer than 15]\n"),
+            vec![""],
+            1,
+            0,
+        ),
+        (
+            format!("{front}Q  WS 8 + 8\n[dd] and so on\n"),
+            vec![""],
+            1,
+            0,
+        ),
+        // The line before has a name, could not have one, or is another one.
+        (
+            format!("{front}Q  WS 8 + 8 [fio]\n[dd]\n"),
+            vec!["fio"],
+            1,
+            0,
+        ),
+        (format!("{front}C  WS 8 + 8 [0]\n[dd]\n"), vec![""], 1, 0),
+        (format!("{front}Q  WS 8 + 8\n\n[dd]\n"), vec![""], 1, 1),
+        // The next line is no rest of a cut one.
+        (
+            format!("{front}Q  WS 8 +\nthanks\n{front}Q  WS 8 + 8 [dd]\n"),
+            vec!["dd"],
+            2,
+            0,
+        ),
+        (
+            format!("{front}C  WS 8 + 8\n{front}Q  WS 8 + 8 [dd]\n"),
+            vec!["dd"],
+            1,
+            0,
+        ),
+    ] {
+        let (events, report) = joined(&text);
+        let got: Vec<&str> = events.iter().map(|(_, n)| n.as_str()).collect();
+        assert_eq!(got, names, "{text}");
+        let lines = (report.defect_lines(), report.skipped_lines());
+        assert_eq!(lines, (damaged, skipped), "{text}");
     }
 }

@@ -24,19 +24,25 @@ pub(super) enum Meaning<'a> {
 }
 
 /// Categories, where `action` holds them (`BLK_TC_ACT`).
-mod category {
-    pub(super) const WRITE: u64 = 1 << 17;
-    pub(super) const FLUSH: u64 = 1 << 18;
-    pub(super) const SYNC: u64 = 1 << 19;
-    pub(super) const PASSTHROUGH: u64 = 1 << 25;
-    pub(super) const AHEAD: u64 = 1 << 27;
-    pub(super) const META: u64 = 1 << 28;
-    pub(super) const DISCARD: u64 = 1 << 29;
-    pub(super) const FUA: u64 = 1 << 31;
+pub(super) mod category {
+    pub(in super::super) const READ: u64 = 1 << 16;
+    pub(in super::super) const WRITE: u64 = 1 << 17;
+    pub(in super::super) const FLUSH: u64 = 1 << 18;
+    pub(in super::super) const SYNC: u64 = 1 << 19;
+    pub(in super::super) const QUEUE: u64 = 1 << 20;
+    pub(in super::super) const REQUEUE: u64 = 1 << 21;
+    pub(in super::super) const ISSUE: u64 = 1 << 22;
+    pub(in super::super) const COMPLETE: u64 = 1 << 23;
+    pub(in super::super) const FS: u64 = 1 << 24;
+    pub(in super::super) const PASSTHROUGH: u64 = 1 << 25;
+    pub(in super::super) const AHEAD: u64 = 1 << 27;
+    pub(in super::super) const META: u64 = 1 << 28;
+    pub(in super::super) const DISCARD: u64 = 1 << 29;
+    pub(in super::super) const FUA: u64 = 1 << 31;
     /// Those that only version 8 has.
-    pub(super) const V8: u64 = !0 << 32;
+    pub(in super::super) const V8: u64 = !0 << 32;
     /// `BLK_TC_ZONE_APPEND` and the next five, `BLK_TC_WRITE_ZEROES`.
-    pub(super) const LETTERS: [(u64, &[u8]); 7] = [
+    pub(in super::super) const LETTERS: [(u64, &[u8]); 7] = [
         (1 << 32, b"ZA"),
         (1 << 33, b"ZR"),
         (1 << 34, b"ZRA"),
@@ -48,7 +54,7 @@ mod category {
 }
 
 /// Actions by their numbers, from 1 on (`enum blktrace_act`).
-const ACTIONS: [Action; 15] = [
+pub(super) const ACTIONS: [Action; 15] = [
     Action::Queue,
     Action::BackMerge,
     Action::FrontMerge,
@@ -204,7 +210,7 @@ pub(super) type Letters = [Rwbs; 256];
 
 /// The letters as `fill_rwbs` builds them.
 #[inline(always)]
-fn rwbs(r: &Record, letters: &Letters) -> Rwbs {
+pub(super) fn rwbs(r: &Record, letters: &Letters) -> Rwbs {
     let a = r.action;
     if a & category::V8 != 0
         && a & category::DISCARD == 0

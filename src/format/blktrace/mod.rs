@@ -8,10 +8,12 @@ mod frames;
 mod meaning;
 mod merge;
 mod names;
+mod neighbours;
 mod part;
 mod reader;
 mod record;
 mod sequence;
+pub(super) mod write;
 
 use super::{EventReader, FormatInfo, How, Order, Sniff, Source, TraceFormat};
 use crate::error::Result;
@@ -48,6 +50,10 @@ impl TraceFormat for Blktrace {
             Some(_) => Sniff::Yes,
             None => Sniff::No,
         }
+    }
+
+    fn binary(&self) -> bool {
+        true
     }
 
     fn together(&self) -> bool {

@@ -4,7 +4,7 @@ use crate::event::{CommId, CommTable};
 use rustc_hash::FxHashMap;
 
 /// Tasks that are remembered; a hostile input may name every pid there is.
-const MAX: usize = 1 << 20;
+const MAX: usize = 1 << 17;
 
 /// Who is who.
 #[derive(Debug, Default)]

@@ -3,6 +3,7 @@
 use super::frames::{Frame, Frames};
 use super::meaning::{self, Letters, Meaning};
 use super::names::Names;
+use super::neighbours::{Place, out_of_line, usual};
 use super::record::{CGROUP, Record};
 use super::sequence::Sequences;
 use crate::error::{Error, Kind, Result};
@@ -11,10 +12,6 @@ use crate::format::{Defect, ImportReport, SkipRule};
 use crate::units::Nanos;
 use std::ops::Range;
 use std::path::PathBuf;
-
-/// A record this far (ns) from both its neighbours on the same CPU, which agree with each other, has a damaged time.
-/// A CPU's own records are in order: `__blk_add_trace` takes the time with interrupts off.
-const FAR: u64 = 1_000_000_000;
 
 /// One input.
 pub(super) struct Part {
@@ -69,11 +66,17 @@ impl Limits {
     }
 }
 
+fn place(r: &Record) -> Place {
+    Place {
+        cpu: r.cpu,
+        time: r.time,
+    }
+}
+
 /// What is kept of the record before.
 #[derive(Clone, Copy)]
 struct Before {
-    time: u64,
-    cpu: u32,
+    place: Place,
     device: u32,
 }
 
@@ -192,15 +195,14 @@ impl Part {
             self.device.get_or_insert(DevId(r.device));
             return false;
         }
-        let usual = self.before.is_some_and(|b| {
-            r.time.wrapping_sub(b.time) < FAR && (r.device == b.device || !self.alone)
-        });
-        if !usual && self.look_closer(r) {
+        let as_usual = self
+            .before
+            .is_some_and(|b| usual(b.place, r.time) && (r.device == b.device || !self.alone));
+        if !as_usual && self.look_closer(r) {
             return true;
         }
         self.before = Some(Before {
-            time: r.time,
-            cpu: r.cpu,
+            place: place(r),
             device: r.device,
         });
         false
@@ -216,7 +218,7 @@ impl Part {
         else {
             return false;
         };
-        let before = self.before.filter(|b| b.cpu == r.cpu);
+        let before = self.before.filter(|b| b.place.cpu == r.cpu);
         let device = |b: Before| b.device == next.device && r.device != b.device;
         if self.alone && before.is_some_and(device) {
             self.defect(
@@ -226,24 +228,15 @@ impl Part {
             );
             return true;
         }
-        let far = r.time.abs_diff(next.time) > FAR;
-        let out_of_line = match before {
-            Some(b) => {
-                let order = b.time <= next.time;
-                far && order
-                    && b.time.abs_diff(r.time) > FAR
-                    && !(b.time..=next.time).contains(&r.time)
-            }
-            None => far && r.time > next.time,
-        };
-        if out_of_line {
+        let odd = out_of_line(before.map(|b| b.place), place(r), place(&next));
+        if odd {
             self.defect(
                 Defect::BadTime,
                 "a time far from those of the records around it",
                 r,
             );
         }
-        out_of_line
+        odd
     }
 
     fn defect(&mut self, kind: Defect, why: &str, r: &Record) {
@@ -264,6 +257,7 @@ impl Part {
             return Ok(());
         }
         self.report.lost_events = Some(self.sequences.lost());
+        self.report.told_twice(self.sequences.repeated());
         if self.frames.died() {
             return Err(
                 Error::new(Kind::Io, "a reading thread ended before its work was done")

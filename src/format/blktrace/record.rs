@@ -90,6 +90,33 @@ impl Record {
         })
     }
 
+    /// Appends the record as it stands in a file, with its PDU, whose length it tells.
+    pub(super) fn write(&self, form: Form, pdu: &[u8], out: &mut Vec<u8>) {
+        let start = out.len();
+        out.extend(form.magic.to_le_bytes());
+        let mut put = |b: &[u8]| match form.big_endian {
+            true => out.extend(b.iter().rev()),
+            false => out.extend(b),
+        };
+        put(&self.sequence.to_le_bytes());
+        put(&self.time.to_le_bytes());
+        put(&self.sector.to_le_bytes());
+        put(&self.bytes.to_le_bytes());
+        if form.v8 {
+            put(&self.pid.to_le_bytes());
+            put(&self.action.to_le_bytes());
+        } else {
+            put(&(self.action as u32).to_le_bytes());
+            put(&self.pid.to_le_bytes());
+        }
+        put(&self.device.to_le_bytes());
+        put(&self.cpu.to_le_bytes());
+        put(&self.error.to_le_bytes());
+        put(&(pdu.len() as u16).to_le_bytes());
+        out.resize(start + form.header(), 0);
+        out.extend(pdu);
+    }
+
     /// Whether a header makes sense: what a magic number found in garbage is checked by.
     pub(super) fn plausible(&self) -> bool {
         let id = self.action & 0xffff & !CGROUP;

@@ -13,6 +13,10 @@ struct Run {
     last: u32,
     /// A number that did not follow.
     doubt: Option<u32>,
+    /// How many numbers, the least and the greatest: more than fit between the two are there twice.
+    n: u64,
+    least: u32,
+    greatest: u32,
 }
 
 /// The numbers of one input.
@@ -36,6 +40,8 @@ impl Sequences {
             && sequence == run.last.wrapping_add(1)
         {
             run.last = sequence;
+            run.n += 1;
+            run.greatest = run.greatest.max(sequence);
             return;
         }
         self.other(device, cpu, sequence);
@@ -56,8 +62,20 @@ impl Sequences {
             self.runs.push(Run {
                 last: sequence,
                 doubt: None,
+                n: 1,
+                least: sequence,
+                greatest: sequence,
             });
         }
+    }
+
+    /// Records whose number another one has: a part of the recording is there twice.
+    pub(super) fn repeated(&self) -> u64 {
+        let of = |r: &Run| {
+            let room = u64::from(r.greatest - r.least) + 1;
+            r.n.saturating_sub(room)
+        };
+        self.runs.iter().map(of).sum()
     }
 
     /// Records lost so far. What lies before the first number seen is not known to be lost.
@@ -70,6 +88,8 @@ impl Sequences {
 impl Run {
     /// Takes a number; how many were lost, as far as that is certain now.
     fn take(&mut self, n: u32) -> u64 {
+        self.n += 1;
+        (self.least, self.greatest) = (self.least.min(n), self.greatest.max(n));
         let next = self.last.wrapping_add(1);
         let Some(doubt) = self.doubt.take() else {
             if n == next {
@@ -144,5 +164,21 @@ mod tests {
             s.note(device, cpu, n);
         }
         assert_eq!(s.lost(), 2);
+    }
+
+    #[test]
+    fn numbers_that_are_there_twice_are_counted() {
+        let mut s = Sequences::default();
+        for n in (1..=9).chain(1..=9) {
+            s.note(8, 0, n);
+        }
+        (1..=5).for_each(|n| s.note(8, 1, n));
+        assert_eq!(s.repeated(), 9);
+        // Neighbours that changed places are all there once.
+        let mut s = Sequences::default();
+        [1, 2, 4, 3, 5, 7, 6, 8]
+            .iter()
+            .for_each(|n| s.note(8, 0, *n));
+        assert_eq!(s.repeated(), 0);
     }
 }

@@ -52,29 +52,8 @@ impl Written {
 
     /// The bytes in a form.
     pub(super) fn bytes(&self, form: Form) -> Vec<u8> {
-        let Written(r, pdu) = self;
-        let mut out = form.magic.to_le_bytes().to_vec();
-        let mut put = |b: &[u8]| match form.big_endian {
-            true => out.extend(b.iter().rev()),
-            false => out.extend(b),
-        };
-        put(&r.sequence.to_le_bytes());
-        put(&r.time.to_le_bytes());
-        put(&r.sector.to_le_bytes());
-        put(&r.bytes.to_le_bytes());
-        if form.v8 {
-            put(&r.pid.to_le_bytes());
-            put(&r.action.to_le_bytes());
-        } else {
-            put(&(r.action as u32).to_le_bytes());
-            put(&r.pid.to_le_bytes());
-        }
-        put(&r.device.to_le_bytes());
-        put(&r.cpu.to_le_bytes());
-        put(&r.error.to_le_bytes());
-        put(&(pdu.len() as u16).to_le_bytes());
-        out.resize(form.header(), 0);
-        out.extend(pdu);
+        let mut out = Vec::new();
+        self.0.write(form, &self.1, &mut out);
         out
     }
 }

@@ -81,7 +81,7 @@ fn device(s: &[u8]) -> Option<DevId> {
         return Some(DevId::NONE);
     }
     let comma = s.iter().position(|b| *b == b',')?;
-    let major = number(&s[..comma]).filter(|v| *v <= 0xfff)?;
+    let major = number(&s[..comma]).filter(|v| *v < 0xfff)?;
     let minor = number(&s[comma + 1..]).filter(|v| *v <= 0xf_ffff)?;
     Some(DevId::new(major as u32, minor as u32))
 }
@@ -179,9 +179,7 @@ fn event(line: &[u8], ctx: &mut LineCtx) -> Result<Line, Line> {
         return Err(bad());
     }
     let letters = w.next();
-    if letters.len() > 8 {
-        return Err(bad());
-    }
+    let letters = rwbs(letters, ctx).ok_or_else(bad)?;
     let extra_word = w.next();
     if extra_word.is_empty() || w.rest.is_empty() {
         return Err(Line::Defect(Defect::CutLine));
@@ -189,7 +187,7 @@ fn event(line: &[u8], ctx: &mut LineCtx) -> Result<Line, Line> {
     if !action.is_plug() {
         e.sector = sector;
         e.bytes = nr << 9;
-        e.rwbs = rwbs(letters, ctx);
+        e.rwbs = letters;
     }
     need(extra_word, extra(&mut e, extra_word), Defect::BadNumber)?;
     mark_passthrough(&mut e, nr);
@@ -214,12 +212,12 @@ fn unknown(name: &[u8], w: &Words<'_>) -> Line {
 }
 
 #[inline]
-fn rwbs(letters: &[u8], ctx: &LineCtx) -> Rwbs {
+fn rwbs(letters: &[u8], ctx: &LineCtx) -> Option<Rwbs> {
     if letters == b"-" {
-        return Rwbs::EMPTY;
+        return Some(Rwbs::EMPTY);
     }
-    let r = Rwbs::new(letters);
-    if ctx.raw_rwbs { r } else { r.canonical() }
+    let r = Rwbs::printed(letters)?;
+    Some(if ctx.raw_rwbs { r } else { r.canonical() })
 }
 
 /// The column whose meaning depends on the event.

@@ -12,7 +12,7 @@ pub use recorder::{RECORDER, recorder_for};
 pub use tool::{is_stack_line, tool_line};
 
 use super::{FormatInfo, Line, LineCtx, LineFormat, Order, SkipRule, Sniff};
-use crate::event::Fields;
+use crate::event::{Fields, Letters};
 
 /// The reader, for the registry.
 pub static BPFTRACE: Bpftrace = Bpftrace;
@@ -36,6 +36,10 @@ pub const BPF_FIELDS: Fields = Fields {
     unplug_reason: false,
     completions_may_vanish: true,
     all_actions: true,
+    whole_requests: false,
+    clock: true,
+    sizes: true,
+    letters: Letters::All,
     time_step_ns: 1,
 };
 

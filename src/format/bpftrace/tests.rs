@@ -217,7 +217,7 @@ fn actions() -> impl Strategy<Value = Action> {
 proptest! {
     #[test]
     fn both_readers_agree_on_any_event(
-        a in actions(), t in 0i64.., cpu in 0u16..4096, pid in 0u32..4_194_304, major in 0u32..4096,
+        a in actions(), t in 0i64.., cpu in 0u16..4096, pid in 0u32..4_194_304, major in 0u32..4095,
         minor in 0u32..1_048_576, sector in prop_oneof![Just(u64::MAX), 0u64..1 << 50], nr in 0u32..,
         rwbs in "[FWRDN][FASMEZ]{0,5}", n in 0u32.., err in -4095i32..1, comm in "[!-~]([ -~]{0,13}[!-~])?",
     ) {

@@ -7,7 +7,7 @@ mod readers;
 
 use super::Defect;
 use super::input::{Opened, RawReader, Tap};
-use crate::error::{Error, Kind, Result};
+use crate::error::{Error, Result};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -19,6 +19,8 @@ pub(super) enum Fault {
     Truncated(String),
     /// It is damaged, or something else follows it.
     Corrupt(String),
+    /// It asks for more memory than is granted.
+    Huge(String),
     /// Reading the file itself failed.
     Io(std::io::Error),
 }
@@ -29,6 +31,7 @@ impl Fault {
         match self {
             Fault::Truncated(text) => Ok((Defect::TruncatedStream, text)),
             Fault::Corrupt(text) => Ok((Defect::CorruptStream, text)),
+            Fault::Huge(text) => Ok((Defect::HugeStream, text)),
             Fault::Io(e) => Err(e),
         }
     }
@@ -85,8 +88,8 @@ impl Compression {
     }
 }
 
-/// How many bytes are looked at to recognise the compression and its memory needs.
-const HEAD: usize = 64;
+/// How many bytes are looked at to recognise the compression.
+const HEAD: usize = 16;
 
 /// A decompressing input.
 pub(super) struct Input {
@@ -148,16 +151,13 @@ impl Input {
 /// Puts the right decoder on an opened input.
 ///
 /// # Errors
-/// The first read fails, or the stream asks for more memory than any sane trace does.
+/// The first read fails.
 pub(super) fn decode(path: &Path, mut opened: Opened) -> Result<Input> {
     let head = opened
         .raw
         .head(HEAD)
         .map_err(|e| Error::io(Some(path), "cannot read the trace", e))?;
     let compression = Compression::of(&head);
-    if compression == Compression::Xz {
-        refuse_huge_dictionary(path, &head)?;
-    }
     let tap = Arc::clone(&opened.tap);
     let raw = Rewound {
         head,
@@ -168,7 +168,10 @@ pub(super) fn decode(path: &Path, mut opened: Opened) -> Result<Input> {
         Compression::None => Box::new(readers::Plain::new(raw, Arc::clone(&tap))),
         Compression::Gzip => Box::new(gzip::Gzip::new(raw, Arc::clone(&tap))),
         Compression::Zstd => Box::new(readers::Zstd::new(raw, Arc::clone(&tap))),
-        Compression::Xz => Box::new(readers::xz(raw, Arc::clone(&tap))),
+        Compression::Xz => {
+            let xz = readers::xz(raw, Arc::clone(&tap));
+            Box::new(xz.map_err(|e| Error::io(Some(path), "cannot unpack xz", e))?)
+        }
         Compression::Bzip2 => Box::new(readers::bzip2(raw, Arc::clone(&tap))),
     };
     Ok(Input {
@@ -180,27 +183,6 @@ pub(super) fn decode(path: &Path, mut opened: Opened) -> Result<Input> {
         taken: 0,
         fault: None,
     })
-}
-
-/// The largest xz dictionary accepted: four times that of `xz -9`.
-const XZ_DICTIONARY: u64 = 256 << 20;
-
-/// The decoder allocates what the block header asks for, up to 4 GiB. Layout: 12 bytes of stream header, then block
-/// header size, flags (bits 6, 7: sizes present), filter id, size of its properties, LZMA2's dictionary byte.
-fn refuse_huge_dictionary(path: &Path, head: &[u8]) -> Result<()> {
-    let plain = head.get(13).is_some_and(|flags| flags & 0xc0 == 0);
-    let lzma2 = head.get(14) == Some(&0x21) && head.get(15) == Some(&1);
-    let bits = head.get(16).copied().unwrap_or(0) & 0x3f;
-    let size = (2 | u64::from(bits & 1)) << (bits / 2 + 11);
-    if plain && lzma2 && size > XZ_DICTIONARY {
-        return Err(Error::new(
-            Kind::Format,
-            format!("this xz stream asks for a dictionary of {size} bytes; at most {XZ_DICTIONARY} are granted"),
-        )
-        .path(path)
-        .hint("no xz preset makes such a file; unpack it yourself (xz -dc FILE | blkan ... -) if you trust it"));
-    }
-    Ok(())
 }
 
 /// The raw bytes with the ones already looked at put back in front.

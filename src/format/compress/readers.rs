@@ -1,7 +1,9 @@
-//! Plain bytes, and the decoders that come as `Read`: zstd (ruzstd), xz (lzma-rust2), bzip2.
+//! Plain bytes, and the decoders that come as `Read`: zstd (ruzstd), xz (liblzma), bzip2.
 
 use super::{Decode, Fault, Rewound};
 use crate::format::input::Tap;
+use liblzma::bufread::XzDecoder;
+use liblzma::stream::{CONCATENATED, Stream};
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::{self, BufRead, BufReader, Read};
@@ -65,23 +67,41 @@ impl<R: Read + Send> Decode for Stepwise<R> {
             match self.inner.read(&mut out[..n]) {
                 Ok(n) => return Ok(n),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+                Err(e) if asks_for_too_much(&e) => {
+                    return Err(Fault::Huge(format!(
+                        "unpacking this xz stream takes more than {} MiB of memory",
+                        XZ_MEMORY >> 20
+                    )));
+                }
                 Err(e) => return Err(classify(&self.tap, self.name, &e)),
             }
         }
     }
 }
 
+/// The memory that unpacking xz may take: the dictionary of `xz -9` is 64 MiB. A block header may ask for 4 GiB.
+const XZ_MEMORY: u64 = 128 << 20;
+
 /// xz with any number of streams and padding between them.
+///
+/// # Errors
+/// The library cannot be set up (no memory).
 pub(super) fn xz(
     raw: Rewound,
     tap: Arc<Tap>,
-) -> Stepwise<lzma_rust2::XzReader<BufReader<Rewound>>> {
-    let inner = lzma_rust2::XzReader::new(BufReader::with_capacity(BUFFER, raw), true);
-    Stepwise {
-        inner,
+) -> io::Result<Stepwise<XzDecoder<BufReader<Rewound>>>> {
+    let stream = Stream::new_stream_decoder(XZ_MEMORY, CONCATENATED)?;
+    Ok(Stepwise {
+        inner: XzDecoder::new_stream(BufReader::with_capacity(BUFFER, raw), stream),
         tap,
         name: "xz",
-    }
+    })
+}
+
+/// What is asked for is more than [`XZ_MEMORY`].
+fn asks_for_too_much(e: &io::Error) -> bool {
+    let cause = e.get_ref().and_then(|e| e.downcast_ref());
+    matches!(cause, Some(liblzma::stream::Error::MemLimit))
 }
 
 /// bzip2 with any number of streams (pbzip2).
@@ -158,8 +178,12 @@ impl Zstd {
                     ..
                 })) => {
                     let mut frame = (&mut self.bytes).take(u64::from(length));
-                    io::copy(&mut frame, &mut io::sink())
+                    let skipped = io::copy(&mut frame, &mut io::sink())
                         .map_err(|e| classify(&self.tap, "zstd", &e))?;
+                    if skipped < u64::from(length) {
+                        let early = format!("{skipped} of {length} bytes of a skippable frame");
+                        return Err(classify(&self.tap, "zstd", &early));
+                    }
                 }
                 Err(e) => return Err(classify(&self.tap, "zstd", &e)),
             }

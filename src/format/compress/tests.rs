@@ -176,10 +176,38 @@ fn a_flipped_byte_is_noticed_and_nothing_false_is_added() {
 }
 
 #[test]
-fn an_absurd_xz_dictionary_is_refused() {
+fn an_absurd_xz_dictionary_is_refused_wherever_it_comes() {
+    // The dictionary byte of LZMA2 stands at 16; the header's CRC-32 at 20.
     let mut bad = hex(XZ);
     bad[16] = 40;
-    let e = refuse_huge_dictionary(Path::new("t"), &bad[..HEAD]).expect_err("4 GiB");
-    assert!(e.to_string().contains("dictionary"), "{e}");
-    assert!(refuse_huge_dictionary(Path::new("t"), &hex(XZ)[..HEAD]).is_ok());
+    let mut crc = flate2::Crc::new();
+    crc.update(&bad[12..20]);
+    bad[20..24].copy_from_slice(&crc.sum().to_le_bytes());
+    for (packed, least) in [(bad.clone(), 0), ([hex(XZ), bad].concat(), plain().len())] {
+        let (out, _, fault) = unpack(&packed);
+        assert!(out.len() <= least && plain().starts_with(&out));
+        match fault {
+            Some(Fault::Huge(t)) => assert!(t.contains("more than 128 MiB"), "{t}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_great_many_empty_xz_streams_are_no_trouble() {
+    // `xz </dev/null`.
+    let empty = hex("fd377a585a000004e6d6b446000000001cdf44211fb6f37d010000000004595a");
+    let (out, _, fault) = unpack(&[empty.repeat(100_000), hex(XZ)].concat());
+    assert!(out == plain() && fault.is_none(), "{fault:?}");
+}
+
+#[test]
+fn a_cut_skippable_frame_is_told() {
+    let packed = [hex(ZSTD), b"\x50\x2a\x4d\x18\xff\0\0\0abc".to_vec()].concat();
+    let (out, _, fault) = unpack(&packed);
+    assert!(out == plain());
+    match fault {
+        Some(Fault::Truncated(t)) => assert!(t.contains("3 of 255"), "{t}"),
+        other => panic!("{other:?}"),
+    }
 }

@@ -12,7 +12,7 @@ fn chunker(bytes: Vec<u8>) -> Chunker {
         regular: true,
     };
     match crate::format::compress::decode(Path::new("t"), opened) {
-        Ok(input) => Chunker::new(input),
+        Ok(input) => Chunker::new(input, CHUNK, None),
         Err(e) => panic!("{e}"),
     }
 }

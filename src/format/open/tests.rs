@@ -1,4 +1,5 @@
 use super::*;
+use crate::format::Defect;
 use crate::format::{FormatInfo, Line, LineCtx, Order, Sniff};
 use std::io::Write;
 use std::sync::atomic::AtomicUsize;
@@ -248,7 +249,7 @@ impl LineFormat for Times {
             Err(_) => Line::Defect(Defect::NotAnEvent),
         }
     }
-    fn tells_losses(&self) -> bool {
+    fn tells_losses(&self, _head: &[u8]) -> bool {
         true
     }
 }
@@ -291,5 +292,53 @@ fn a_custom_format_is_used_sorted_and_its_losses_counted() {
             (Some(3), 0)
         );
         assert_eq!(reports[0].defects[&Defect::Lost].n, 1);
+    }
+}
+
+#[test]
+fn a_trace_behind_a_long_banner_is_found() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let events: String = (0..500).map(|i| line(0, i, i * 1000, "dd")).collect();
+    let banner = "#a line of the banner\n".repeat(5000);
+    let other = " dd-1 [000] d..1. 1.500000: sched_wakeup: comm=dd pid=1 prio=120\n".repeat(2000);
+    let ftrace = " dd-1 [000] d..1. 1.500000: block_rq_issue: 8,0 W 4096 () 8 + 8 [dd]\n";
+    let prose = "and so it went on, line by line.\n".repeat(2100);
+    for (text, n) in [
+        (format!("{banner}{events}"), 500),
+        (format!("{other}{ftrace}"), 1),
+        // The first 64 KiB of the last hold one event among 2000 lines.
+        (format!("{prose}{events}"), 500),
+        (format!("{}{prose}{events}", line(0, 0, 0, "dd")), 501),
+    ] {
+        assert!(
+            text.find(&line(0, 9, 9000, "dd"))
+                .is_none_or(|at| at > detect::HEAD)
+        );
+        let path = file(&dir, "t", text.as_bytes());
+        assert_eq!(read(&[path], &options(2)).expect("readable").0.len(), n);
+    }
+    let far = format!("{}{}", line(0, 0, 0, "dd"), prose.repeat(20));
+    let said = error(&[file(&dir, "t", far.as_bytes())], &options(2)).to_string();
+    assert!(said.contains("1 line of the first 31,"), "{said}");
+    assert!(said.contains("--format blkparse"), "{said}");
+}
+
+#[test]
+fn names_wrapped_off_their_lines_are_joined_wherever_chunks_end() {
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let text: String = (0..20_000u64)
+        .map(|i| line(0, i, i * 1000, &format!("t{}", i % 7)).replace(" [", " \n["))
+        .collect();
+    let path = file(&dir, "t", text.as_bytes());
+    for threads in [1, 3] {
+        let (events, names, reports) =
+            read(std::slice::from_ref(&path), &options(threads)).expect("readable");
+        assert_eq!((events.len(), reports[0].skipped_lines()), (20_000, 20_000));
+        let name = |e: &BlockEvent| &*names[usize::from(e.comm.0)];
+        assert!(
+            (0u64..)
+                .zip(&events)
+                .all(|(i, e)| name(e) == format!("t{}", i % 7).as_bytes())
+        );
     }
 }

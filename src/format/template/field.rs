@@ -45,6 +45,10 @@ pub enum Field {
     NewSector,
     /// The number of requests of an unplug.
     NrRq,
+    /// The sequence number of blktrace's event.
+    Seq,
+    /// blkparse's `%U`: the requests of an unplug, the low half of a split's new sector; of other events nothing.
+    Payload,
     /// One word without meaning.
     SkipWord,
     /// Text without meaning, blanks included.
@@ -98,6 +102,8 @@ impl Field {
             Field::OldSector => "old sector",
             Field::NewSector => "new sector",
             Field::NrRq => "number of requests",
+            Field::Seq => "sequence number",
+            Field::Payload => "payload",
             Field::SkipWord | Field::SkipText => "skip",
         }
     }

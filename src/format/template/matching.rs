@@ -137,11 +137,11 @@ impl Matcher<'_, '_> {
             _ => self.blanks_end(pos),
         };
         match s.field.class() {
-            Class::Number => self.span(part, pos, cap, number_end(&self.line[pos..], s.hex)),
-            Class::Decimal => self.span(part, pos, cap, decimal_end(&self.line[pos..], s)),
+            Class::Number => self.digits(part, pos, cap, number_end(&self.line[pos..], s.hex)),
+            Class::Decimal => self.digits(part, pos, cap, decimal_end(&self.line[pos..], s)),
             Class::Clock => {
                 let n = self.count(pos, |b| b.is_ascii_digit() || b == b':' || b == b'.');
-                self.span(part, pos, cap, n)
+                self.digits(part, pos, cap, n)
             }
             Class::Dev => self.device(s, part, pos, cap),
             Class::Word => self.word(part, pos, cap),
@@ -162,6 +162,16 @@ impl Matcher<'_, '_> {
         self.take(part, pos, pos + len, cap)
     }
 
+    /// A number of `len` bytes, or, where the text behind it starts with digits, one that leaves those to it.
+    fn digits(&mut self, part: usize, pos: usize, cap: usize, len: usize) -> bool {
+        let (own, padded) = digits_behind(self.parts, part);
+        // With blanks between them the whole number is tried first; without, it can never fit.
+        if (own == 0 || padded) && self.span(part, pos, cap, len) {
+            return true;
+        }
+        own > 0 && self.span(part, pos, cap, len.saturating_sub(own))
+    }
+
     /// Two numbers if they are there, else one.
     fn device(&mut self, s: Slot, part: usize, pos: usize, cap: usize) -> bool {
         let line = self.line;
@@ -169,21 +179,29 @@ impl Matcher<'_, '_> {
         let mid = pos + first;
         if first > 0 && matches!(line.get(mid), Some(b',' | b':')) {
             let second = number_end(&line[mid + 1..], s.hex);
-            if second > 0 && self.take(part, pos, mid + 1 + second, cap) {
+            let own = digits_behind(self.parts, part).0.min(second);
+            let fits = |m: &mut Self, n: usize| n > 0 && m.take(part, pos, mid + 1 + n, cap);
+            if fits(self, second) || own > 0 && fits(self, second - own) {
                 return true;
             }
         }
-        self.span(part, pos, cap, first)
+        self.digits(part, pos, cap, first)
     }
 
     /// Up to the next blank, or to the last place in the word where the literal text behind it fits.
     fn word(&mut self, part: usize, pos: usize, cap: usize) -> bool {
         let len = self.count(pos, |b| !blank(b));
         let parts = self.parts;
-        if let Some(Part::Literal(l)) = parts.get(part + 1) {
+        let (literal, padded) = match (parts.get(part + 1), parts.get(part + 2)) {
+            (Some(Part::Literal(l)), _) => (Some(l), false),
+            (Some(Part::Pad), Some(Part::Literal(l))) => (Some(l), true),
+            _ => (None, false),
+        };
+        if let Some(l) = literal {
             let line = self.line;
             for end in (pos + 1..=pos + len).rev() {
-                if line[end..].starts_with(l) && self.take(part, pos, end, cap) {
+                let at = if padded { self.blanks_end(end) } else { end };
+                if line[at..].starts_with(l) && self.take(part, pos, end, cap) {
                     return true;
                 }
             }
@@ -212,6 +230,16 @@ impl Matcher<'_, '_> {
             }
         }
         self.fail(part, far)
+    }
+}
+
+/// Digits with which the text behind a field starts, and whether there may be blanks before it.
+pub fn digits_behind(parts: &[Part], part: usize) -> (usize, bool) {
+    let leading = |l: &[u8]| l.iter().take_while(|b| b.is_ascii_digit()).count();
+    match (parts.get(part + 1), parts.get(part + 2)) {
+        (Some(Part::Literal(l)), _) => (leading(l), false),
+        (Some(Part::Pad), Some(Part::Literal(l))) => (leading(l), true),
+        _ => (0, false),
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Grammar and semantics: docs/formats/template.md.
 
+mod blkparse_format;
+mod decide;
 mod field;
 mod grammar;
 mod matching;
@@ -11,11 +13,15 @@ mod script;
 mod tests;
 mod values;
 
+pub use blkparse_format::compile as from_blkparse_formats;
 pub use script::from_script;
-pub use values::{Num, Raw, clock, event_of, finish};
+pub use values::{Num, Raw, clock, device as parse_device, event_of, finish, time as parse_time};
 
 use super::bpftrace::{BPF_FIELDS, is_stack_line, tool_line};
-use super::{Defect, FormatInfo, Line, LineCtx, LineFormat, Order, SkipRule, Sniff};
+use super::{
+    Defect, DeviceNames, FormatInfo, ImportReport, Line, LineCtx, LineFormat, Order, SkipRule,
+    Sniff,
+};
 use crate::error::{Error, Result};
 use crate::event::{Action, Fields};
 use field::{Class, Field, Slot};
@@ -30,6 +36,10 @@ pub struct Template {
     others: Vec<Pattern>,
     notes: Vec<String>,
     stacks: bool,
+    /// The lines are blkparse's, so that its own lines lie between them.
+    blkparse: Option<blkparse_format::Rest>,
+    /// Forms of different actions, which may take the same line.
+    mixed: bool,
 }
 
 /// Compiles `--line` templates.
@@ -72,6 +82,8 @@ impl Template {
             others: Vec::new(),
             notes: Vec::new(),
             stacks: false,
+            blkparse: None,
+            mixed: false,
         }
     }
 
@@ -82,11 +94,17 @@ impl Template {
 
     /// Tries all forms on one line.
     fn event(&self, line: &[u8], ctx: &mut LineCtx) -> Line {
+        if self.mixed && !self.decided(line) {
+            return Line::Defect(Defect::Ambiguous);
+        }
         let mut first_bad: Option<Line> = None;
         let mut stuck: Option<(usize, Stuck)> = None;
         for (i, p) in self.events.iter().enumerate() {
             match matching::matches(&p.parts, line) {
-                Ok(caps) => match convert(p, &caps, ctx) {
+                // A line of another action, which may have a format of its own, or blkparse's.
+                Ok(caps)
+                    if self.mixed && raw(p, &caps).is_ok_and(|r| !self.serves(p, r.action)) => {}
+                Ok(caps) => match self.convert(p, &caps, ctx) {
                     Line::Defect(d) => {
                         first_bad.get_or_insert(Line::Defect(d));
                     }
@@ -100,6 +118,10 @@ impl Template {
             if let (Meaning::Skip(rule), Ok(_)) = (p.meaning, matching::matches(&p.parts, line)) {
                 return Line::Skip(rule);
             }
+        }
+        if let Some(rest) = &self.blkparse {
+            let told = || first_bad.unwrap_or_else(|| Line::Defect(self.reason(stuck)));
+            return rest.line(line, ctx).unwrap_or_else(told);
         }
         if let Some(l) = tool_line(line) {
             return l;
@@ -189,18 +211,33 @@ impl LineFormat for Template {
             (l, _) => l,
         }
     }
+
+    fn finish(&self, report: &mut ImportReport, names: &mut DeviceNames<'_>) {
+        if let Some(rest) = &self.blkparse {
+            rest.finish(report, names);
+        }
+    }
 }
 
-/// From captured texts to an event.
-fn convert(p: &Pattern, caps: &Captures<'_>, ctx: &mut LineCtx) -> Line {
-    match raw(p, caps).and_then(|r| finish(&r, ctx)) {
-        Ok(e) => {
-            if let Some(step) = step(p, caps) {
-                ctx.finest_step(step);
+impl Template {
+    /// From captured texts to an event.
+    fn convert(&self, p: &Pattern, caps: &Captures<'_>, ctx: &mut LineCtx) -> Line {
+        let read = raw(p, caps).and_then(|r| Ok((finish(&r, ctx)?, r)));
+        match read {
+            Ok((mut e, raw)) => {
+                if self.blkparse.is_some()
+                    && let Err(d) = blkparse_format::mend(&mut e, &raw, p, caps, ctx)
+                {
+                    return Line::Defect(d);
+                }
+                if let Some(step) = step(p, caps) {
+                    ctx.finest_step(step);
+                }
+                ctx.nameless = false;
+                Line::Event(e)
             }
-            Line::Event(e)
+            Err(l) => l,
         }
-        Err(l) => l,
     }
 }
 
@@ -283,6 +320,10 @@ fn number(raw: &mut Raw<'_>, s: &Slot, text: &[u8]) -> Result<(), Line> {
         Field::OldSector => raw.old_sector = Some(n),
         Field::NewSector => raw.new_sector = Some(n),
         Field::NrRq => raw.nr_rq = Some(n),
+        Field::Payload => {
+            raw.nr_rq = Some(n);
+            raw.new_sector = Some(n);
+        }
         Field::Major => half(&mut raw.dev, n, true)?,
         Field::Minor => half(&mut raw.dev, n, false)?,
         Field::OldMajor => half(&mut raw.old_dev, n, true)?,
@@ -294,7 +335,7 @@ fn number(raw: &mut Raw<'_>, s: &Slot, text: &[u8]) -> Result<(), Line> {
 
 /// Puts one half of a device number in place.
 fn half(dev: &mut Option<crate::event::DevId>, n: Num, major: bool) -> Result<(), Line> {
-    let limit = if major { 0xfff } else { 0xf_ffff };
+    let limit = if major { 0xffe } else { 0xf_ffff };
     let v = n.unsigned().filter(|v| *v <= limit);
     let v = v.ok_or(Line::Defect(Defect::BadDevice))? as u32;
     let old = dev.unwrap_or_default();

@@ -45,6 +45,9 @@ pub struct Pattern {
     pub dev: Option<DevId>,
     /// For messages: the template, or the probe.
     pub origin: String,
+    /// The only action whose lines have this form, though they may name another (`--blkparse-format 'X,…'`; that of U
+    /// serves UT).
+    pub only: Option<Action>,
 }
 
 /// Collects parts; merges literal text and blanks.
@@ -140,6 +143,7 @@ impl Builder {
             meaning,
             dev,
             origin,
+            only: None,
         })
     }
 }

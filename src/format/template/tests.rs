@@ -218,7 +218,7 @@ proptest! {
     }
 
     #[test]
-    fn printed_events_come_back(ns in 0i64.., cpu in 0u16..1000, pid in 0u32..1 << 22, major in 0u32..4096, minor in 0u32..1 << 20,
+    fn printed_events_come_back(ns in 0i64.., cpu in 0u16..1000, pid in 0u32..1 << 22, major in 0u32..4095, minor in 0u32..1 << 20,
                                 sector in 0u64..1 << 48, nr in 0u64..1 << 20, comm in "[!-~]([ -~]{0,13}[!-~])?", err in -4095i16..1) {
         let t = make("{ns} <{comm}> {cpu}/{pid} {event} {dev} {sector} + {nr} [{error}]");
         let (e, name) = read(&t, &format!("{ns} <{comm}> {cpu}/{pid} C {major},{minor} {sector} + {nr} [{err}]"));

@@ -158,9 +158,8 @@ fn build(raw: &Raw<'_>, ctx: &mut LineCtx) -> Option<BlockEvent> {
         place(raw, &mut e)?;
         e.rwbs = match raw.rwbs {
             Some(b"-") | None => Rwbs::EMPTY,
-            Some(l) if l.len() > 8 => return None,
-            Some(l) if ctx.raw_rwbs => Rwbs::new(l),
-            Some(l) => Rwbs::new(l).canonical(),
+            Some(l) if ctx.raw_rwbs => Rwbs::printed(l)?,
+            Some(l) => Rwbs::printed(l)?.canonical(),
         };
     }
     aux(raw, &mut e)?;
@@ -199,9 +198,9 @@ fn aux(raw: &Raw<'_>, e: &mut BlockEvent) -> Option<()> {
         }
         Action::Remap | Action::RqRemap => {
             e.aux_dev = raw.old_dev.unwrap_or(DevId::NONE);
-            e.aux = raw.old_sector.map_or(0, Num::sector);
+            e.aux = raw.old_sector.map_or(NO_SECTOR, Num::sector);
         }
-        Action::Split => e.aux = raw.new_sector.map_or(0, Num::sector),
+        Action::Split => e.aux = raw.new_sector.map_or(NO_SECTOR, Num::sector),
         Action::Unplug => {
             if let Some(n) = raw.nr_rq {
                 e.aux = n.unsigned()?;
@@ -310,7 +309,7 @@ pub fn device(s: &[u8], hex: bool) -> Option<DevId> {
         Some(i) => {
             let major = Num::parse(&s[..i], hex)?
                 .unsigned()
-                .filter(|v| *v <= 0xfff)?;
+                .filter(|v| *v < 0xfff)?;
             let minor = Num::parse(&s[i + 1..], hex)?
                 .unsigned()
                 .filter(|v| *v <= 0xf_ffff)?;

@@ -1,8 +1,10 @@
 //! A bio as a line of text.
 
-use super::{AsText, align, cut, micros, seconds, short_bytes, show};
+use super::{AsText, align, micros, seconds, short_bytes, show};
+use crate::event::Fields;
 use crate::frame::{dev, merge_word, pid, rwbs, sector};
 use crate::lifecycle::{Bio, BioFate, Stamp};
+use crate::present::table::cut;
 
 fn start(b: &Bio) -> Stamp {
     let seen = [b.q, b.g, b.m, b.i, b.d, b.c]
@@ -49,7 +51,7 @@ impl AsText for Bio {
         align(&cells.map(|(w, s)| (w, s.to_string())))
     }
 
-    fn text(&self, comm: Option<&str>, out: &mut Vec<u8>) {
+    fn text(&self, comm: Option<&str>, _fields: &Fields, out: &mut Vec<u8>) {
         let b = self;
         let joined = if b.g.is_some() { b.g } else { b.m };
         let cells = [

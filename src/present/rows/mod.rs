@@ -6,6 +6,7 @@ mod request;
 
 use super::WIDTH;
 use super::table::{cut, left, right, width};
+use crate::event::Fields;
 use crate::frame::Record;
 use crate::lifecycle::Stamp;
 use std::fmt::Display;
@@ -15,8 +16,8 @@ pub trait AsText: Record {
     /// The head line.
     fn head() -> String;
 
-    /// Appends the line; `comm` is the name of the record's task.
-    fn text(&self, comm: Option<&str>, out: &mut Vec<u8>);
+    /// Appends the line; `comm` is the name of the record's task, `fields` what the source can tell.
+    fn text(&self, comm: Option<&str>, fields: &Fields, out: &mut Vec<u8>);
 }
 
 /// A cell: `-` for what is absent.
@@ -127,19 +128,19 @@ mod tests {
 
     fn csv_of<R: AsText>(r: &R, comm: Option<&str>) -> String {
         let mut out = Vec::new();
-        csv::row(values(r, comm), &mut out);
+        csv::row(values(r, comm, &Fields::BLKTRACE), &mut out);
         String::from_utf8_lossy(&out).into_owned()
     }
 
     fn json_of<R: AsText>(r: &R, comm: Option<&str>) -> serde_json::Value {
         let mut out = Vec::new();
-        json::row(r, comm, &mut out);
+        json::row(r, comm, &Fields::BLKTRACE, &mut out);
         serde_json::from_slice(&out).unwrap()
     }
 
     fn text_of<R: AsText>(r: &R, comm: Option<&str>) -> String {
         let mut out = Vec::new();
-        r.text(comm, &mut out);
+        r.text(comm, &Fields::BLKTRACE, &mut out);
         let s = String::from_utf8(out).unwrap();
         assert!(
             width(s.trim_end()) <= 100 && width(R::head().trim_end()) <= 100,

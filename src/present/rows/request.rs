@@ -1,12 +1,13 @@
 //! A request as a line of text.
 
 use super::{AsText, align, micros, seconds, short_bytes, show};
+use crate::event::Fields;
 use crate::frame::{dev, rwbs, sector};
 use crate::lifecycle::{Outcome, Request, RequestKind, Span, Stamp};
 
 /// The first of its stamps that was seen.
 fn start(r: &Request) -> Stamp {
-    let seen = [r.q, r.g, r.i, r.d_first, r.c_data, r.c]
+    let seen = [r.q, r.g, r.i, r.d_first, r.d, r.c_data, r.c]
         .into_iter()
         .find(|s| s.is_some());
     seen.unwrap_or(Stamp::NONE)
@@ -51,18 +52,39 @@ impl AsText for Request {
         align(&cells.map(|(w, s)| (w, s.to_string())))
     }
 
-    fn text(&self, _comm: Option<&str>, out: &mut Vec<u8>) {
+    fn text(&self, _comm: Option<&str>, fields: &Fields, out: &mut Vec<u8>) {
         let r = self;
         let span = |s| micros(r.span(s));
+        let start = match fields.clock {
+            true => start(r),
+            false => Stamp::NONE,
+        };
+        let life = !fields.whole_requests;
+        let number = |known: bool, n: u32| {
+            if known {
+                n.to_string()
+            } else {
+                "-".to_string()
+            }
+        };
+        let repeats = format!(
+            "{}/{}",
+            number(life || r.issues > 0, r.issues),
+            number(life, r.requeues)
+        );
+        let size = match fields.sizes {
+            true => short_bytes(r.bytes),
+            false => "-".to_string(),
+        };
         let cells = [
-            (12, seconds(start(r))),
+            (12, seconds(start)),
             (6, show(dev(r.dev))),
             (-5, show(rwbs(r.rwbs))),
             (-5, kind(r).to_string()),
             (11, show(sector(r.sector))),
-            (5, short_bytes(r.bytes)),
-            (4, r.bios.to_string()),
-            (5, format!("{}/{}", r.issues, r.requeues)),
+            (5, size),
+            (4, number(life, r.bios)),
+            (5, repeats),
             (7, span(Span::Q2G)),
             (7, span(Span::G2D)),
             (7, span(Span::D2C)),

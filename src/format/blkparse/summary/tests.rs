@@ -107,31 +107,68 @@ fn single_blanks_and_cut_cells_are_read_as_far_as_they_go() {
     assert_eq!(t.reads.merged, None);
 }
 
-#[test]
-fn names_go_to_the_device_with_the_same_counts() {
-    let queue = |dev, n: u64| {
-        let mut e = BlockEvent::new(crate::units::Nanos(0), dev, Action::Queue);
+/// A tally of this many queued writes a device.
+fn tally(counts: &[(DevId, u64)]) -> Tally {
+    let mut tally = Tally::default();
+    for (dev, n) in counts {
+        let mut e = BlockEvent::new(crate::units::Nanos(0), *dev, Action::Queue);
         e.rwbs = crate::event::Rwbs::new(b"WS");
-        vec![e; n as usize]
-    };
-    let block = |name: &str, n: u64| {
+        tally.note(&vec![e; *n as usize]);
+    }
+    tally
+}
+
+/// A summary of this many queued writes a name.
+fn blocks(counts: &[(&str, u64)]) -> Summary {
+    let block = |(name, n): &(&str, u64)| {
         format!(
             "CPU0 ({name}):\n Reads Queued: 0, 0KiB\t Writes Queued: {n}, 0KiB\n Read Dispatches: 0, 0KiB\t Write Dispatches: 0, 0KiB\n \
              Reads Requeued: 0\t Writes Requeued: 0\n Reads Completed: 0, 0KiB\t Writes Completed: 0, 0KiB\n \
              Read Merges: 0, 0KiB\t Write Merges: 0, 0KiB\n"
         )
     };
+    let text: String = counts.iter().map(block).collect();
+    parse(&lines(&text))
+}
+
+#[test]
+fn names_go_to_the_device_with_the_same_counts() {
     let (a, b) = (DevId::new(8, 0), DevId::new(253, 0));
-    let mut tally = Tally::default();
-    tally.note(&queue(a, 5));
-    tally.note(&queue(b, 9));
-    let summary = parse(&lines(
-        &(block("dm-0", 9) + &block("sda", 5) + &block("sdz", 1)),
-    ));
     let mut names = BTreeMap::new();
-    name_devices(&summary, &tally, &mut names);
+    let summary = blocks(&[("dm-0", 9), ("sda", 5), ("sdz", 1)]);
+    name_devices(&summary, &tally(&[(a, 5), (b, 9)]), &mut names);
     assert_eq!(
         names,
         BTreeMap::from([(a, "sda".into()), (b, "dm-0".into())])
     );
+}
+
+#[test]
+fn devices_with_equal_counts_stay_unnamed() {
+    let [a, b, c] = [0, 1, 2].map(|m| DevId::new(259, m));
+    let mut names = BTreeMap::new();
+    let summary = blocks(&[("nvme1n1", 5), ("nvme0n1", 5), ("nvme2n1", 7)]);
+    name_devices(&summary, &tally(&[(a, 5), (b, 5), (c, 7)]), &mut names);
+    assert_eq!(names, BTreeMap::from([(c, "nvme2n1".into())]));
+    // Two names that fit one device are no better.
+    names.clear();
+    name_devices(&summary, &tally(&[(a, 5), (b, 8)]), &mut names);
+    assert!(names.is_empty(), "{names:?}");
+}
+
+#[test]
+fn a_rounded_count_is_settled_by_what_the_others_leave() {
+    let (a, b) = (DevId::new(8, 0), DevId::new(8, 16));
+    let mut names = BTreeMap::new();
+    let mut summary = blocks(&[("sda", 1), ("sdb", 1100)]);
+    // `1K` fits 1,100 and 1,900; `1100` fits one of them.
+    let rounded = Figure {
+        value: 1,
+        unit: 1000,
+    };
+    let total = summary.devices[0].total.as_mut().expect("a total");
+    total.writes.queued = Some((rounded, kib(0)));
+    name_devices(&summary, &tally(&[(a, 1900), (b, 1100)]), &mut names);
+    let want = BTreeMap::from([(a, "sda".into()), (b, "sdb".into())]);
+    assert_eq!(names, want);
 }

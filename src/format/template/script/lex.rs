@@ -3,7 +3,7 @@
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_till, take_until, take_while, take_while1};
 use nom::character::complete::{anychar, char, multispace1, none_of, one_of};
-use nom::combinator::{map, recognize, value};
+use nom::combinator::{cut, map, recognize, value};
 use nom::multi::{fold_many0, many0_count};
 use nom::sequence::{delimited, preceded};
 use nom::{IResult, Parser};
@@ -103,7 +103,8 @@ fn gap(i: &str) -> IResult<&str, usize> {
     many0_count(alt((
         multispace1,
         recognize((tag("//"), take_till(|c| c == '\n'))),
-        recognize((tag("/*"), take_until("*/"), tag("*/"))),
+        // No token starts like this, and one that does not end must not be looked for again.
+        recognize((tag("/*"), cut((take_until("*/"), tag("*/"))))),
         recognize((char('#'), take_till(|c| c == '\n'))),
     )))
     .parse(i)

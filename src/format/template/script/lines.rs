@@ -21,6 +21,9 @@ pub struct Lines {
     pub stacks: bool,
 }
 
+/// Forms that a line is tried against; scripts have a few dozen.
+const FORMS: usize = 1000;
+
 impl Lines {
     /// Notes an expression that is printed but not followed.
     pub fn unknown(&mut self, what: &str) {
@@ -51,7 +54,7 @@ impl Lines {
         let p = b.finish(meaning, probe.dev, probe.name()).map_err(at)?;
         if let Meaning::Skip(_) = meaning {
             // A form without any text of its own would swallow damaged lines.
-            if p.has_literal() && !self.others.contains(&p) {
+            if p.has_literal() && self.others.len() < FORMS && !self.others.contains(&p) {
                 self.others.push(p);
             }
             return Ok(());
@@ -62,6 +65,12 @@ impl Lines {
                 probe.name()
             ))
             .hint("print nsecs in each line and record again; without times there are no latencies and no order")));
+        }
+        if self.events.len() == FORMS {
+            return Err(at(Error::usage(format!(
+                "this script prints more than {FORMS} different lines"
+            ))
+            .hint("describe those that you need with --line")));
         }
         if !self.events.contains(&p) {
             self.events.push(p);
@@ -180,7 +189,7 @@ fn same_shape(a: &Pattern, b: &Pattern) -> bool {
 }
 
 /// Fields an analysis needs, and what is lost without them.
-const NEEDED: [(&[Field], &str, &str); 5] = [
+const NEEDED: [(&[Field], &str, &str); 8] = [
     (
         &[Field::Dev, Field::Major],
         "device",
@@ -206,6 +215,21 @@ const NEEDED: [(&[Field], &str, &str); 5] = [
         "pid or comm",
         "they cannot be grouped by task",
     ),
+    (
+        &[Field::NewSector],
+        "new sector",
+        "where a bio was cut shows only in the length of its requests, and not at all where there are none (print args->new_sector)",
+    ),
+    (
+        &[Field::OldDev, Field::OldMajor],
+        "old device",
+        "bios of different layers cannot be joined (print args->old_dev)",
+    ),
+    (
+        &[Field::OldSector],
+        "old sector",
+        "bios of different layers cannot be joined (print args->old_sector)",
+    ),
 ];
 
 fn notes(events: &[Pattern], unknown: &BTreeSet<String>) -> Vec<String> {
@@ -215,7 +239,15 @@ fn notes(events: &[Pattern], unknown: &BTreeSet<String>) -> Vec<String> {
         for p in events {
             let plug = matches!(p.meaning, Meaning::Fixed(a) if a.is_plug());
             let fixed_dev = i == 0 && p.dev.is_some();
-            let needless = fixed_dev || (plug && i < 4) || (i == 2 && of_split(p));
+            let of = |a| p.meaning == Meaning::Fixed(a);
+            let other = match fields {
+                [Field::NewSector] => !of(Action::Split),
+                [Field::OldDev, ..] | [Field::OldSector] => !of(Action::Remap),
+                // `block_split` has no length of its own.
+                [Field::Nr, ..] => of(Action::Split),
+                _ => false,
+            };
+            let needless = fixed_dev || (plug && i < 4) || other;
             if !(needless || p.has(fields)) {
                 without.insert(&p.origin, ());
             }
@@ -236,9 +268,4 @@ fn notes(events: &[Pattern], unknown: &BTreeSet<String>) -> Vec<String> {
         ));
     }
     out
-}
-
-/// `block_split` has no length of its own.
-fn of_split(p: &Pattern) -> bool {
-    p.meaning == Meaning::Fixed(Action::Split)
 }

@@ -40,7 +40,13 @@ pub struct Probe<'t, 'a> {
 impl Probe<'_, '_> {
     /// For messages.
     pub fn name(&self) -> String {
-        self.specs.join(", ")
+        const SHOWN: usize = 8;
+        let more = self.specs.len().saturating_sub(SHOWN);
+        let shown = self.specs.get(..SHOWN).unwrap_or(&self.specs).join(", ");
+        match more {
+            0 => shown,
+            n => format!("{shown} and {n} more"),
+        }
     }
 
     /// The one event it stands for, if there is only one.
