@@ -1,6 +1,6 @@
 -- Flushes by device, as `blkan stats` accounts for them: flush bios (empty, with PREFLUSH), steps that requests asked for
--- (an empty flush one, before and after data one each), device flushes sent, requeued and completed, and how many steps
--- each completed one served.
+-- (an empty flush one, before and after data one each), device flushes sent, requeued and completed, and how many of
+-- the steps seen to begin and end fall to each completed one.
 SELECT
   host, trace, dev,
   SUM(bios) AS bios,
@@ -31,7 +31,14 @@ FROM (
     CASE WHEN kind = 'device-flush' THEN issues ELSE 0 END AS sent,
     CASE WHEN kind = 'device-flush' THEN requeues ELSE 0 END AS requeued,
     CASE WHEN kind = 'device-flush' THEN completions ELSE 0 END AS completed,
-    CASE WHEN kind = 'device-flush' THEN waiters ELSE 0 END AS served
+    CASE
+      WHEN g_ns IS NULL OR kind = 'io' AND outcome = 'absorbed' THEN 0
+      WHEN kind = 'empty-flush' AND outcome IN ('completed', 'failed') THEN CASE WHEN postflush THEN 2 ELSE 1 END
+      WHEN kind = 'io' THEN
+        CASE WHEN preflush AND (i_ns IS NOT NULL OR d_first_ns IS NOT NULL) THEN 1 ELSE 0 END
+        + CASE WHEN postflush AND outcome IN ('completed', 'failed') THEN 1 ELSE 0 END
+      ELSE 0
+    END AS served
   FROM requests
 ) AS parts
 GROUP BY host, trace, dev

@@ -120,7 +120,8 @@ def compare_bios(r, what, row, group):
     r.check(f"{what} bios", row["bios"], group["bios"], True)
     if group["merged_bios"] is not None:
         r.check(f"{what} merged", row["merged_bios"], group["merged_bios"], True)
-        r.check(f"{what} share", row["merged_share"], group["merged_share"], False)
+        share = group["merged_bios"] / group["bios"] if group["bios"] else None
+        r.check(f"{what} share", row["merged_share"], share, False)
     sizes = group["bio_bytes"]
     r.check(f"{what} sized", row["sized"], sizes["n"] if sizes else 0, True)
     r.check(f"{what} bytes", row["bytes_mean"], mean(sizes), False)

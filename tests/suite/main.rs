@@ -26,6 +26,8 @@ mod support;
 mod tables;
 #[cfg(feature = "tables")]
 mod tables_read;
+#[cfg(feature = "tables")]
+mod tables_sql;
 mod tracepoints;
 mod truths;
 mod user_formats;
