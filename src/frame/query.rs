@@ -11,7 +11,7 @@ use crate::event::BlockEvent;
 use crate::lifecycle::{Bio, Request};
 use polars::prelude::{
     AnonymousScan, AnonymousScanArgs, DataFrame, IntoLazy, LazyFrame, PlSmallStr, PolarsError,
-    PolarsResult, ScanArgsAnonymous, Schema, SchemaRef, SortMultipleOptions,
+    PolarsResult, ScanArgsAnonymous, Schema, SchemaExt, SchemaRef, SortMultipleOptions,
 };
 use polars::sql::SQLContext;
 use std::any::Any;

@@ -90,7 +90,14 @@ fn a_build_without_tables_says_so() {
         &["bios", "--arrow", TRACE],
         &["requests", "-o", &name, TRACE],
         &["requests", "--parquet", "no-such-trace"],
-        &["requests", "-o", "no-such-dir/", "--partition", "dev", TRACE],
+        &[
+            "requests",
+            "-o",
+            "no-such-dir/",
+            "--partition",
+            "dev",
+            TRACE,
+        ],
         &["sql", "select 1 from bios", TRACE],
     ] {
         let r = run(args);

@@ -93,7 +93,16 @@ fn a_data_set_answers_as_its_traces_do() {
     for (n, trace) in others.iter().enumerate() {
         for (command, form) in [("requests", "--parquet"), ("bios", "--arrow")] {
             let keys = format!("host=h/{n},dev");
-            let r = run(&[command, "-q", form, "-o", &data, "--partition", &keys, trace]);
+            let r = run(&[
+                command,
+                "-q",
+                form,
+                "-o",
+                &data,
+                "--partition",
+                &keys,
+                trace,
+            ]);
             assert_eq!((r.code, r.out.len()), (Some(0), 0), "{}", r.err);
         }
     }
@@ -111,7 +120,8 @@ fn a_data_set_answers_as_its_traces_do() {
     // Two tables beside each other, and files named one by one.
     let both = "select count(*) as n from bios b join requests r \
                 on b.request = r.id and b.host = r.host where b.host = 'h/1' and r.kind = 'io'";
-    let own = "select count(*) as n from bios b join requests r on b.request = r.id where r.kind = 'io'";
+    let own =
+        "select count(*) as n from bios b join requests r on b.request = r.id where r.kind = 'io'";
     let n = ask(own, &[TRACE]);
     assert_eq!(ask(both, &[&data]), n);
     assert!(n[0]["n"].as_i64() > Some(1000), "{n:?}");
@@ -122,8 +132,15 @@ fn a_data_set_answers_as_its_traces_do() {
         ask(count, &[&file.to_string_lossy()]),
         ask(count, &[&one.to_string_lossy()]),
     );
-    assert!(of_file == of_dir && of_file[0]["host"] == "h/1", "{of_file:?}");
-    assert_eq!(fs::read_dir(&one).expect("the directory").count(), 1, "no leftovers");
+    assert!(
+        of_file == of_dir && of_file[0]["host"] == "h/1",
+        "{of_file:?}"
+    );
+    assert_eq!(
+        fs::read_dir(&one).expect("the directory").count(),
+        1,
+        "no leftovers"
+    );
 }
 
 #[test]
@@ -132,11 +149,17 @@ fn nothing_of_a_data_set_is_written_over() {
     let data = format!("{}/", dir.path().display());
     let write = |keys: &str| run(&["requests", "-q", "-o", &data, "--partition", keys, TRACE]);
     assert_eq!(write("host=a,trace").code, Some(0));
-    let file = dir.path().join("requests/host=a/trace=blkparse/blkparse.parquet");
+    let file = dir
+        .path()
+        .join("requests/host=a/trace=blkparse/blkparse.parquet");
     let before = fs::read(&file).expect("the file");
     let r = write("host=a,trace");
     assert_eq!(r.code, Some(2), "{}", r.err);
-    assert!(r.err.contains("is there already") && r.err.contains("trace=NAME"), "{}", r.err);
+    assert!(
+        r.err.contains("is there already") && r.err.contains("trace=NAME"),
+        "{}",
+        r.err
+    );
     assert_eq!(fs::read(&file).expect("the file"), before);
     for (keys, what) in [
         ("nosuch", "no such key"),
@@ -155,11 +178,17 @@ fn nothing_of_a_data_set_is_written_over() {
 #[test]
 fn a_query_that_cannot_be_answered_says_what_could() {
     for (sql, words) in [
-        ("select d2c from requests", &["d2c", "d2c_ns (requests)"][..]),
+        (
+            "select d2c from requests",
+            &["d2c", "d2c_ns (requests)"][..],
+        ),
         ("select q2c_n from bios", &["q2c_n", "q2c_ns (bios)"]),
         ("select * from request", &["request", "requests"]),
         ("selekt 1", &["cannot be answered", "tables"]),
-        ("select nosuchfunction(bytes) from bios", &["nosuchfunction"]),
+        (
+            "select nosuchfunction(bytes) from bios",
+            &["nosuchfunction"],
+        ),
         ("", &["cannot be answered"]),
         ("select 1; select 2", &["one"]),
     ] {
@@ -187,7 +216,10 @@ fn all_forms_hold_the_same_and_text_is_narrow() {
     let text = run(&["sql", "-q", sql, TRACE]).text();
     assert!(text.lines().count() == 52, "{text}");
     let long = text.lines().find(|l| l.chars().count() > 100);
-    assert!(long.is_none() && text.contains("--csv shows all"), "{long:?}");
+    assert!(
+        long.is_none() && text.contains("--csv shows all"),
+        "{long:?}"
+    );
     let sql = "select rwbs, count(*) as n, avg(d2c_ns) as d2c, sum(requeues) as r from requests group by rwbs";
     let csv = run(&["sql", "-q", "--csv", sql, TRACE]).text();
     let rows = ask(sql, &[TRACE]);
@@ -204,17 +236,27 @@ fn all_forms_hold_the_same_and_text_is_narrow() {
     }
     assert_eq!(lines.next(), None);
     let text = run(&["sql", "-q", sql, TRACE]).text();
-    assert!(text.starts_with("rwbs") && text.lines().count() == rows.len() + 1, "{text}");
+    assert!(
+        text.starts_with("rwbs") && text.lines().count() == rows.len() + 1,
+        "{text}"
+    );
     // Groups come in no order of their own: the same answer every time.
     for n in ["1", "2", "3", "4"] {
-        assert_eq!(run(&["sql", "-q", "--csv", "--threads", n, sql, TRACE]).text(), csv);
+        assert_eq!(
+            run(&["sql", "-q", "--csv", "--threads", n, sql, TRACE]).text(),
+            csv
+        );
     }
 }
 
 #[test]
 fn whole_numbers_have_signs() {
-    let sql = "select count(*) as n, min(bytes - sector) as d, max(sector) - min(bytes) as s from bios";
-    let row = &ask(&format!("{sql} where sector > bytes and bytes > 0"), &[TRACE])[0];
+    let sql =
+        "select count(*) as n, min(bytes - sector) as d, max(sector) - min(bytes) as s from bios";
+    let row = &ask(
+        &format!("{sql} where sector > bytes and bytes > 0"),
+        &[TRACE],
+    )[0];
     let int = |k: &str| row[k].as_i64().expect("a number");
     assert!(int("n") > 0 && int("d") < 0, "{row}");
     // The farthest bio is as long as the shortest one there: 4 KiB.
@@ -226,7 +268,15 @@ fn queries_in_the_repository_run() {
     let dir = tempfile::tempdir().expect("a directory");
     let data = format!("{}/", dir.path().display());
     for command in ["requests", "bios"] {
-        let r = run(&[command, "-q", "-o", &data, "--partition", "host,trace,dev", TRACE]);
+        let r = run(&[
+            command,
+            "-q",
+            "-o",
+            &data,
+            "--partition",
+            "host,trace,dev",
+            TRACE,
+        ]);
         assert_eq!(r.code, Some(0), "{}", r.err);
     }
     let names = ["requests", "bios", "merges", "flushes"];
@@ -237,11 +287,24 @@ fn queries_in_the_repository_run() {
     }
     // Counted without blkan: fixtures/truth.py.
     let flush = &ask("queries/flushes.sql", &[&data])[0];
-    for (k, want) in [("bios", 70), ("steps", 70), ("sent", 52), ("requeued", 0), ("completed", 52)] {
+    for (k, want) in [
+        ("bios", 70),
+        ("steps", 70),
+        ("sent", 52),
+        ("requeued", 0),
+        ("completed", 52),
+    ] {
         assert_eq!(flush[k], want, "{k}: {flush}");
     }
     let share = ask("queries/merges.sql", &[&data])[0]["share"].as_f64();
-    assert!(share.is_some_and(|s| (s - 0.016171909614532565).abs() < 1e-12), "{share:?}");
+    assert!(
+        share.is_some_and(|s| (s - 0.016171909614532565).abs() < 1e-12),
+        "{share:?}"
+    );
     let here = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("queries"));
-    assert_eq!(here.expect("queries/").count(), names.len(), "each is run here");
+    assert_eq!(
+        here.expect("queries/").count(),
+        names.len(),
+        "each is run here"
+    );
 }
