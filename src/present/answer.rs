@@ -47,7 +47,7 @@ fn lines(names: &[String], mut rows: impl Iterator<Item = Vec<Cell>>, style: &St
         out.push('\n');
     }
     if let Some(rest) = names.get(shown..).filter(|r| !r.is_empty()) {
-        let more = format!("… and {}: --csv shows all", rest.join(", "));
+        let more = format!("… --csv shows all, also {}", rest.join(", "));
         out.push_str(&style.dim(&cut(&more, WIDTH)));
         out.push('\n');
     }
@@ -133,7 +133,7 @@ mod tests {
         let s = shown(&names, &[row]);
         assert!(s.lines().all(|l| width(l) <= WIDTH), "{s}");
         assert!(
-            s.contains("… and column_3, column_4") && !s.contains('\u{1b}'),
+            s.contains("… --csv shows all, also column_3, column_4") && !s.contains('\u{1b}'),
             "{s}"
         );
     }

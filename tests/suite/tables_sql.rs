@@ -217,7 +217,7 @@ fn all_forms_hold_the_same_and_text_is_narrow() {
     assert!(text.lines().count() == 52, "{text}");
     let long = text.lines().find(|l| l.chars().count() > 100);
     assert!(
-        long.is_none() && text.contains("--csv shows all"),
+        long.is_none() && text.contains("--csv shows all, also requeues"),
         "{long:?}"
     );
     let sql = "select rwbs, count(*) as n, avg(d2c_ns) as d2c, sum(requeues) as r from requests group by rwbs";
