@@ -18,6 +18,7 @@ pub mod format;
 pub mod frame;
 pub mod lifecycle;
 pub mod metrics;
+pub mod model;
 pub mod present;
 pub mod stats;
 pub mod units;

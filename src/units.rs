@@ -180,6 +180,22 @@ pub fn parse_capacity(s: &str) -> Result<(Option<&str>, u64), String> {
     }
 }
 
+/// A share of 1 in hundredths, with so many decimals. What is not all is never called 100 %, what is not nothing never 0 %:
+/// `99.9 %`, `over 99.9 %`, `0.3 %`, `less than 0.1 %`.
+pub fn human_share(share: f64, decimals: usize) -> String {
+    let p = share * 100.0;
+    // Sums of shares are off by their last bits.
+    let (all, none) = ((p - 100.0).abs() < 1e-9, p.abs() < 1e-9);
+    let edge = 0.5 / 10f64.powi(decimals.min(9) as i32);
+    let near = p > 0.0 && (p < edge || (100.0 - edge..100.0).contains(&p));
+    match p {
+        p if all || none || !near => format!("{p:.decimals$} %"),
+        p if p < 0.05 => "less than 0.1 %".to_string(),
+        p if p >= 99.95 => "over 99.9 %".to_string(),
+        p => format!("{p:.1} %"),
+    }
+}
+
 /// A count with thousands separators: `43,216`.
 pub fn human_count(n: u64) -> String {
     let s = n.to_string();
@@ -274,6 +290,23 @@ mod tests {
         assert_eq!(human_bytes(4096.0), "4.00 KiB");
         assert_eq!(human_bytes(512.0), "512 B");
         assert_eq!(human_count(1_043_216), "1,043,216");
+    }
+
+    #[test]
+    fn what_is_not_all_is_not_called_so() {
+        for (n, of, whole, tenths) in [
+            (7_114.0, 7_114.0, "100 %", "100.0 %"),
+            (7_113.0, 7_114.0, "over 99.9 %", "over 99.9 %"),
+            (997.0, 1000.0, "99.7 %", "99.7 %"),
+            (3.0, 4.0, "75 %", "75.0 %"),
+            (3.0, 1000.0, "0.3 %", "0.3 %"),
+            (1.0, 7_114.0, "less than 0.1 %", "less than 0.1 %"),
+            (0.0, 5.0, "0 %", "0.0 %"),
+            (3.0, 2.0, "150 %", "150.0 %"),
+        ] {
+            assert_eq!(human_share(n / of, 0), whole, "{n} of {of}");
+            assert_eq!(human_share(n / of, 1), tenths, "{n} of {of}");
+        }
         assert_eq!(Nanos(-30_741).to_string(), "-0.000030741");
     }
 }

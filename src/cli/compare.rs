@@ -43,7 +43,7 @@ pub struct CompareArgs {
     seed: u64,
     #[command(flatten)]
     output: OutputArgs,
-    /// A table for a mail, at most 78 columns wide
+    /// A table for a mail, at most 72 columns wide
     #[arg(long, conflicts_with_all = ["json", "csv"], help_heading = "Output")]
     markdown: bool,
     /// CSV with a header line: one row a device and quantity

@@ -15,7 +15,8 @@ use std::path::PathBuf;
 Examples:
   blkan convert --to blkparse trace.gz | less             any trace as blkparse prints it
   blkan convert --to blktrace trace.gz | blkparse -i -    binary; into a file (-o) for btt
-  blkan convert --to canonical trace.gz > events.txt      nothing lost, easy to parse")]
+  blkan convert --to canonical trace.gz > events.txt      nothing lost, easy to parse
+  blkan convert --to perfetto trace.gz -o trace.json      a timeline, for ui.perfetto.dev")]
 pub struct ConvertArgs {
     #[command(flatten)]
     input: InputArgs,

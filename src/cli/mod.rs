@@ -7,6 +7,9 @@ mod compare;
 mod convert;
 mod explain;
 mod generate;
+mod plot;
+mod policy;
+mod replay;
 mod rows;
 mod sql;
 mod stats;
@@ -30,6 +33,7 @@ Examples:
   blkan check trace.gz                 whether the trace can be trusted
   blkan explain trace.gz               why the I/O looks as it does
   blkan compare before.gz after.gz     what a change really changed
+  blkan plot --all trace.gz -o figures/   pictures of latency, phases, sizes, depth and more
   zcat trace.gz | blkan requests -     every request, one a line
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 damaged input with --strict"
@@ -45,6 +49,8 @@ enum Command {
     Check(check::CheckArgs),
     Explain(explain::ExplainArgs),
     Compare(compare::CompareArgs),
+    Replay(Box<replay::ReplayArgs>),
+    Plot(plot::PlotArgs),
     /// Every event, one row each
     #[command(after_help = rows::EVENTS)]
     Events(rows::RowArgs),
@@ -92,6 +98,8 @@ fn run(command: Command) -> Result<Done> {
         Command::Check(a) => commands::check(&a.opts()),
         Command::Explain(a) => commands::explain(&a.opts()),
         Command::Compare(a) => commands::compare(&a.opts()),
+        Command::Replay(a) => commands::replay(&a.opts()?),
+        Command::Plot(a) => commands::plot(&a.opts()),
         Command::Events(a) => commands::events(&a.opts()),
         Command::Requests(a) => commands::requests(&a.opts()),
         Command::Bios(a) => commands::bios(&a.opts()),

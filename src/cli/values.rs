@@ -131,7 +131,7 @@ pub fn rwbs(s: &str) -> Result<Rwbs, String> {
 }
 
 /// `a, b or c`.
-fn any_of(words: &[&str]) -> String {
+pub fn any_of(words: &[&str]) -> String {
     match words {
         [] => String::new(),
         [one] => (*one).to_string(),

@@ -1,7 +1,8 @@
 //! `blkan compare`.
 
+use super::compare_same::same_traces;
 use super::filter::{Census, Picker};
-use super::output::{Output, colored};
+use super::output::{Output, colored, complain};
 use super::session::{self, Consumer};
 use super::stats::input;
 use super::{CompareOpts, Done, InputOpts, Rows, warnings};
@@ -13,6 +14,8 @@ use crate::metrics::compare::report::CompareReport;
 use crate::metrics::compare::{Recorder, Run, compare as compared};
 use crate::present::{self, Style};
 use crate::units::Nanos;
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The recorder, and what its filters met.
@@ -81,11 +84,13 @@ pub fn compare(o: &CompareOpts) -> Result<Done> {
         ));
     }
     let mut side = |traces: &Path| -> Result<Vec<Run>> {
-        let runs = runs(traces);
+        let runs = once(runs(traces), o.output.quiet);
         runs.iter().map(|t| run(t, o, &mut damaged)).collect()
     };
     let (a, b) = (side(&o.a)?, side(&o.b)?);
-    let report = compared(&a, &b, o.seed, !o.filter.is_empty());
+    none_at_all(&a, &b)?;
+    let mut report = compared(&a, &b, o.seed);
+    report.same = same_traces(&a, &b);
     drop((a, b));
     let mut out = Output::new(&o.output);
     out.write(&render(&report, o)?)?;
@@ -109,6 +114,33 @@ fn runs(traces: &Path) -> Vec<PathBuf> {
     }
 }
 
+/// The same trace twice is one: as two runs it would look like two that agree in all.
+fn once(runs: Vec<PathBuf>, quiet: bool) -> Vec<PathBuf> {
+    let same = |p: &PathBuf| fs::canonicalize(p).unwrap_or_else(|_| p.clone());
+    let mut seen = BTreeSet::new();
+    let mut out = Vec::new();
+    for p in runs {
+        if seen.insert(same(&p)) {
+            out.push(p);
+        } else if !quiet {
+            let name = p.display();
+            complain(&format!(
+                "warning: {name} is named twice as a run of one side: it counts once"
+            ));
+        }
+    }
+    out
+}
+
+/// A filter that lets nothing of either side pass is a slip; of one side it may be what is to be seen.
+fn none_at_all(a: &[Run], b: &[Run]) -> Result<()> {
+    let mut all = a.iter().chain(b);
+    match a.first().and_then(|r| r.nothing.clone()) {
+        Some(text) if all.all(|r| r.nothing.is_some()) => Err(Error::usage(text)),
+        _ => Ok(()),
+    }
+}
+
 fn run(trace: &Path, o: &CompareOpts, damaged: &mut bool) -> Result<Run> {
     let opts = InputOpts {
         traces: vec![trace.to_path_buf()],
@@ -127,10 +159,8 @@ fn run(trace: &Path, o: &CompareOpts, damaged: &mut bool) -> Result<Run> {
         Some(_) => e,
     };
     let f = session::run(&opts, &o.window, &o.output, &mut sink).map_err(named)?;
-    if let Some(c) = &sink.census {
-        c.require_some(&sink.picker, "bios and requests")
-            .map_err(named)?;
-    }
+    let met = sink.census.as_ref();
+    let nothing = met.and_then(|c| c.require_some(&sink.picker, "bios and requests").err());
     warnings::warn(&f, &o.output);
     *damaged |= f.damaged();
     let extras = Extras {
@@ -138,7 +168,12 @@ fn run(trace: &Path, o: &CompareOpts, damaged: &mut bool) -> Result<Run> {
         capacity: f.capacity,
         names: f.names,
     };
-    Ok(sink.recorder.finish(f.tracker, &f.meta, extras, o.seed))
+    let mut run = sink.recorder.finish(f.tracker, &f.meta, extras, o.seed);
+    run.nothing = nothing.map(|e| {
+        let hint = e.hint.map_or(String::new(), |h| format!(" ({h})"));
+        format!("{}: {}{hint}", trace.display(), e.message)
+    });
+    Ok(run)
 }
 
 fn render(report: &CompareReport, o: &CompareOpts) -> Result<Vec<u8>> {

@@ -3,7 +3,7 @@
 use super::filter::{Census, Picker};
 use super::output::{Output, complain};
 use super::session::{self, Consumer, Finished};
-use super::{ConvertOpts, Done, warnings};
+use super::{ConvertOpts, Done, timeline, warnings};
 use crate::error::{Error, Kind, Result};
 use crate::event::{BlockEvent, CommTable, Fields, TraceMeta};
 use crate::format::{EventWriter, Known, WRITERS, WriterInfo, Wrote};
@@ -29,7 +29,8 @@ struct Converter {
 
 /// Names `--to` takes, with what they are.
 pub fn targets() -> impl Iterator<Item = (&'static str, &'static str)> {
-    WRITERS.iter().map(|w| (w.name, w.title))
+    let events = WRITERS.iter().map(|w| (w.name, w.title));
+    events.chain([timeline::TARGET])
 }
 
 /// The writer of `--to`.
@@ -53,6 +54,9 @@ fn target(o: &ConvertOpts) -> Result<&'static WriterInfo> {
 /// # Errors
 /// Unreadable input or output, an unknown format, binary output to a terminal.
 pub fn convert(o: &ConvertOpts) -> Result<Done> {
+    if o.to == timeline::TARGET.0 {
+        return timeline::write(o);
+    }
     let info = target(o)?;
     let mut sink = Converter {
         picker: Picker::new(o.filter.clone()),

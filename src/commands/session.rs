@@ -137,6 +137,7 @@ fn pass<C: Consumer>(
                 seen.left_out(ev);
             }
         }
+        progress.add(batch.len());
         batch.clear();
         consumer.batch_done()?;
     }

@@ -102,7 +102,7 @@ fn print(a: &Answer, o: &SqlOpts) -> Result<()> {
         Rows::Csv => csv::line(names.iter().map(String::as_str), &mut buffer),
         Rows::Json => {}
     }
-    for n in 0..a.len() {
+    for n in 0..a.height() {
         match o.output.rows {
             Rows::Text => break,
             Rows::Csv => csv::row(a.row(n), &mut buffer),

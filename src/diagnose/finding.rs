@@ -145,7 +145,7 @@ impl Sample {
         }
     }
 
-    /// The first event of a request, without the length, which later merges changed.
+    /// The first event of a request, with its own sector and length: later merges changed the request's.
     pub fn request(r: &Request) -> Sample {
         let first = [(r.g, "G"), (r.i, "I"), (r.d_first, "D"), (r.c, "C")];
         let seen = first.iter().find_map(|(s, a)| s.get().map(|t| (t, *a)));
@@ -157,9 +157,8 @@ impl Sample {
             dev: r.dev,
             action,
             rwbs: r.rwbs,
-            // A front merge moved it.
-            sector: if merged { NO_SECTOR } else { r.sector },
-            bytes: r.bytes,
+            sector: if merged { r.first_sector } else { r.sector },
+            bytes: if merged { r.first_bytes } else { r.bytes },
             comm: r.comm,
         }
     }
@@ -217,4 +216,36 @@ pub struct Answer {
     pub findings: Vec<&'static str>,
     /// Why some rules were not heard; `None`: all were.
     pub unheard: Option<String>,
+    /// Where the shares of its findings are more than the whole together; not there: they are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overlap: Option<Overlap>,
+}
+
+/// Findings that count the same bios, flushes, waiting time or issues.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct Overlap {
+    /// The sum of their shares.
+    pub sum: f64,
+    /// In words.
+    pub text: String,
+}
+
+impl Overlap {
+    /// Of the findings of one question.
+    pub fn of(question: Question, found: &[Finding]) -> Option<Overlap> {
+        let sum: f64 = found.iter().map(|f| f.share).sum();
+        let what = match question {
+            Question::SmallIo => "small bios",
+            Question::Flushes => "flush steps",
+            Question::Latency => "waiting time",
+            Question::Requeues => "issues",
+        };
+        let total = match (sum * 100.0).round() {
+            p if p > 100.0 => format!("{p:.0} %"),
+            _ => "more than 100 %".to_string(),
+        };
+        let text = format!("Together {total}: these causes overlap, they share {what}.");
+        // Shares are quotients: their last bits may be off.
+        (sum > 1.0 + 1e-6).then_some(Overlap { sum, text })
+    }
 }

@@ -4,16 +4,19 @@
 //! A finding names its share of the problem, what supports it, what would contradict it, and what to try. A rule whose
 //! deciding events are not in the trace says less, or nothing; it never guesses.
 
+mod busiest;
 mod finding;
 mod flushes;
 mod latency;
 mod requeues;
 mod rule;
 mod small_io;
+#[cfg(test)]
+mod testing;
 mod unended;
 
-pub use finding::{Answer, Evidence, Example, Finding, Question, Sample};
-pub use rule::{Levels, Rule, Threshold};
+pub use finding::{Answer, Evidence, Example, Finding, Overlap, Question, Sample};
+pub use rule::{Decides, Levels, Rule, Shared, Threshold};
 
 use unended::Unended;
 
@@ -35,6 +38,17 @@ pub fn rules() -> impl Iterator<Item = &'static Rule> {
     .into_iter()
     .flatten()
     .copied()
+}
+
+/// Thresholds that are not one rule's own.
+pub fn shared() -> impl Iterator<Item = &'static Shared> {
+    [&unended::SHARED, &latency::SHARED].into_iter()
+}
+
+/// Everything that a finding depends on by a number: thresholds with the id of their rule.
+pub fn thresholds() -> impl Iterator<Item = (&'static str, &'static Threshold)> {
+    let of_rules = rules().flat_map(|r| r.thresholds.iter().map(|t| (r.id, t)));
+    of_rules.chain(shared().flat_map(|s| s.thresholds.iter().map(|t| (s.id, t))))
 }
 
 /// What rules may look at: the numbers of `stats`, and what the probes kept.
@@ -116,7 +130,7 @@ impl Diagnoser {
             latency: self.latency.finish(),
             requeues: self.requeues.finish(),
         };
-        let unended = Unended::of(&facts);
+        let unended = Unended::of(&facts, &self.levels);
         let mut findings = Vec::new();
         let mut questions = Vec::new();
         for q in Question::ALL {
@@ -134,7 +148,7 @@ impl Diagnoser {
             found.sort_by(|a, b| b.share.total_cmp(&a.share).then(a.id.cmp(b.id)));
             let (problem, numbers) = match q {
                 Question::SmallIo => small_io::problem(&facts),
-                Question::Flushes => flushes::problem(&facts),
+                Question::Flushes => flushes::problem(&facts, &self.levels),
                 Question::Latency => latency::problem(&facts),
                 Question::Requeues => requeues::problem(&facts),
             };
@@ -143,6 +157,7 @@ impl Diagnoser {
                 problem,
                 numbers,
                 findings: found.iter().map(|f| f.id).collect(),
+                overlap: Overlap::of(q, &found),
                 unheard: rules()
                     .any(|r| r.question == q && r.ends)
                     .then(|| unended.silences())

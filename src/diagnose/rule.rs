@@ -30,6 +30,42 @@ pub struct Rule {
     pub judge: fn(&Facts<'_>, &Levels) -> Option<Finding>,
 }
 
+/// Numbers that several rules decide by.
+pub struct Shared {
+    /// Its name beside those of rules.
+    pub id: &'static str,
+    /// What these numbers are about, in one line.
+    pub about: &'static str,
+    /// The numbers.
+    pub thresholds: &'static [Threshold],
+}
+
+/// What has thresholds.
+pub trait Decides {
+    /// Its name.
+    fn id(&self) -> &'static str;
+    /// Its numbers.
+    fn thresholds(&self) -> &'static [Threshold];
+}
+
+impl Decides for Rule {
+    fn id(&self) -> &'static str {
+        self.id
+    }
+    fn thresholds(&self) -> &'static [Threshold] {
+        self.thresholds
+    }
+}
+
+impl Decides for Shared {
+    fn id(&self) -> &'static str {
+        self.id
+    }
+    fn thresholds(&self) -> &'static [Threshold] {
+        self.thresholds
+    }
+}
+
 /// The thresholds in force: those of the rules, some of them moved (for tests of how much depends on them).
 #[derive(Clone, Debug, Default)]
 pub struct Levels {
@@ -44,11 +80,11 @@ impl Levels {
         }
     }
 
-    /// The value of a rule's threshold; NaN, which no comparison passes, for a name the rule does not have (a test
-    /// looks for such).
-    pub fn of(&self, rule: &Rule, name: &'static str) -> f64 {
-        let value = rule.thresholds.iter().find(|t| t.name == name);
-        let factor = self.scale.get(&(rule.id, name)).copied().unwrap_or(1.0);
+    /// The value of a threshold; NaN, which no comparison passes, for a name that is not there (a test looks for such).
+    pub fn of(&self, rule: &impl Decides, name: &'static str) -> f64 {
+        let value = rule.thresholds().iter().find(|t| t.name == name);
+        let factor = self.scale.get(&(rule.id(), name)).copied();
+        let factor = factor.unwrap_or(1.0);
         value.map_or(f64::NAN, |t| t.value * factor)
     }
 }

@@ -1,18 +1,44 @@
 //! Requests whose end the trace does not hold: cut off, or lost. What a rule says of waits, depths and repeats then speaks of
 //! the survivors.
 
+use super::rule::{Levels, Shared, Threshold};
 use super::{Evidence, Facts, Finding, Rule};
+use crate::units::human_share;
 
-/// Above this share of requests given up by the tracker (their range was used again without an end) the numbers of flushes waiting
-/// and requests in flight are no longer those of the device: each one missing stays in them for ever.
-const LOST: f64 = 0.01;
-/// Above this share open at the end, most of what waited longest was not seen to end.
-const OPEN: f64 = 0.25;
-/// From this share on less is sure.
-const SOME: f64 = 0.03;
+/// For all rules that judge by ends.
+pub(super) static SHARED: Shared = Shared {
+    id: "unended",
+    about: "requests whose end the trace does not hold",
+    thresholds: &[
+        Threshold {
+            name: "lost",
+            value: 0.01,
+            reason: "of the requests, given up by the tracker (their range was used again without an end): each one \
+                     missing stays for ever in the numbers of flushes waiting and requests in flight",
+        },
+        Threshold {
+            name: "open",
+            value: 0.25,
+            reason: "of the requests, open at the end: above it most of what waited longest was not seen to end",
+        },
+        Threshold {
+            name: "some",
+            value: 0.03,
+            reason: "of the requests, lost or open: a load with a queue of some tens leaves that in a short trace; above \
+                     it less is sure",
+        },
+    ],
+};
+
+/// What a finding is worth where some requests did not end, to what it is worth else.
+const LESS_SURE: f64 = 0.6;
 
 /// What never ended.
 pub(super) struct Unended {
+    /// Too much of it for rules that judge by ends.
+    much: bool,
+    /// Enough to be less sure.
+    some: bool,
     /// Requests given up ÷ requests.
     lost: f64,
     /// Requests open at the end ÷ requests.
@@ -24,7 +50,7 @@ pub(super) struct Unended {
 }
 
 impl Unended {
-    pub(super) fn of(f: &Facts<'_>) -> Unended {
+    pub(super) fn of(f: &Facts<'_>, levels: &Levels) -> Unended {
         let groups = || f.stats.devices.iter().flat_map(|d| &d.groups);
         let sum = |of: fn(&crate::metrics::report::Group) -> u64| groups().map(of).sum::<u64>();
         let (requests, lost, open) = (sum(|g| g.requests), sum(|g| g.lost), sum(|g| g.open));
@@ -33,9 +59,13 @@ impl Unended {
             all => n as f64 / all as f64,
         };
         let seen = |a| f.tracker.coverage.has(a);
+        let (lost, open) = (share(lost), share(open));
+        let at = |name| levels.of(&SHARED, name);
         Unended {
-            lost: share(lost),
-            open: share(open),
+            much: lost > at("lost") || open > at("open"),
+            some: lost + open > at("some"),
+            lost,
+            open,
             none: !seen(crate::event::Action::Complete) && !seen(crate::event::Action::BioComplete),
             told: f.meta.fields.completions_may_vanish,
         }
@@ -43,9 +73,9 @@ impl Unended {
 
     /// Why rules that judge by ends are not heard; `None`: they are.
     pub(super) fn silences(&self) -> Option<String> {
-        let percent = (self.lost + self.open) * 100.0;
+        let percent = human_share(self.lost + self.open, 1);
         let why = format!(
-            "Causes that show in how I/O ends are not judged: {percent:.1} % of the requests did not end in this trace."
+            "Causes that show in how I/O ends are not judged: {percent} of the requests did not end in this trace."
         );
         match self {
             _ if self.told => None,
@@ -53,7 +83,7 @@ impl Unended {
                 "Causes that show in how I/O ends are not judged: no completion was recorded."
                     .to_string(),
             ),
-            _ if self.lost > LOST || self.open > OPEN => Some(why),
+            _ if self.much => Some(why),
             _ => None,
         }
     }
@@ -66,13 +96,13 @@ impl Unended {
         if self.silences().is_some() {
             return None;
         }
-        if self.lost + self.open > SOME {
-            found.confidence *= 0.6;
-            let percent = (self.lost + self.open) * 100.0;
+        if self.some {
+            found.confidence *= LESS_SURE;
+            let percent = human_share(self.lost + self.open, 1);
             found.evidence.push(Evidence::number(
                 "unended_share",
                 self.lost + self.open,
-                format!("{percent:.1} % of the requests did not end in this trace: what they waited for is not in it"),
+                format!("{percent} of the requests did not end in this trace: what they waited for is not in it"),
             ));
         }
         Some(found)

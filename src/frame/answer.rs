@@ -18,7 +18,7 @@ impl Answer {
     }
 
     /// How many rows there are.
-    pub fn len(&self) -> usize {
+    pub fn height(&self) -> usize {
         self.0.height()
     }
 

@@ -77,7 +77,7 @@ impl Answer {
     }
 
     /// As in a build with tables; never called.
-    pub fn len(&self) -> usize {
+    pub fn height(&self) -> usize {
         match self.0 {}
     }
 

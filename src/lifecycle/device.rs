@@ -265,6 +265,8 @@ impl Device {
             comm: ev.comm,
             cpu: ev.cpu,
             line: ev.line,
+            first_sector: ev.sector,
+            first_bytes: ev.bytes,
             q: Stamp::NONE,
             g: Stamp::NONE,
             i: Stamp::NONE,

@@ -257,6 +257,10 @@ pub struct Request {
     pub cpu: u16,
     /// Source line of that first event.
     pub line: u32,
+    /// Sector that this event named: merges do not change it.
+    pub first_sector: u64,
+    /// Bytes that this event named.
+    pub first_bytes: u64,
     /// Q of its first bio.
     pub q: Stamp,
     /// Allocation.

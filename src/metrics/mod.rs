@@ -4,6 +4,8 @@
 
 pub mod blkparse_totals;
 pub mod compare;
+pub mod figures;
+pub mod predict;
 pub mod quality;
 pub mod report;
 

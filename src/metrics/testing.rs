@@ -75,6 +75,8 @@ pub fn rq(kind: RequestKind, rwbs: &str, bytes: u64, [q, g, i, d, c]: [i64; 5]) 
         comm: CommId::NONE,
         cpu: 0,
         line: 1,
+        first_sector: 0,
+        first_bytes: 0,
         q: st(q),
         g: st(g),
         i: st(i),

@@ -11,7 +11,7 @@ const SAMPLE: usize = 5_000;
 
 /// A line a row. Columns that find no room are counted in a last line.
 pub fn text(a: &Answer, style: &Style) -> String {
-    let rows = (0..a.len()).map(|n| a.row(n).map(cell).collect::<Vec<_>>());
+    let rows = (0..a.height()).map(|n| a.row(n).map(cell).collect::<Vec<_>>());
     lines(&a.columns(), rows, style)
 }
 

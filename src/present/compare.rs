@@ -1,26 +1,51 @@
 //! `compare` for people: what was asked differently, the verdict, the table, what moved; then the method.
 
 use super::table::{ABSENT, cut, flow, left, right, width};
+use super::wrap::{tied, untied};
 use super::{Style, WIDTH};
+use crate::event::DevId;
 use crate::metrics::compare::Unit;
 use crate::metrics::compare::report::{CompareReport, Moved, Pair, Row, SideReport};
-use crate::units::{human_bytes, human_count, human_ns};
+use crate::units::{human_bytes, human_count, human_ns, human_share};
 
 /// The whole text. With `verbose` every quantity, else the table.
 pub fn compare_text(r: &CompareReport, style: Style, verbose: bool) -> String {
     let mut out = String::new();
+    for same in &r.same {
+        for line in wrapped(&same.text, WIDTH) {
+            out.push_str(&format!("{}\n", style.care(&line)));
+        }
+    }
     for (name, side) in [("A", &r.a), ("B", &r.b)] {
         out.push_str(&side_lines(name, side, style));
     }
     for d in &r.devices {
         out.push('\n');
-        pair(d, style, verbose, &mut out);
+        pair(d, &title(d, r.devices.len() == 1), style, verbose, &mut out);
+    }
+    for line in not_compared(r) {
+        out.push_str(&format!("\n{line}\n"));
     }
     out.push('\n');
     for line in wrapped(&method(r), WIDTH) {
         out.push_str(&style.dim(&line));
         out.push('\n');
     }
+    out
+}
+
+/// What is left out, and sides of which nothing is left.
+pub(super) fn not_compared(r: &CompareReport) -> Vec<String> {
+    let mut out = Vec::new();
+    let more = |n: usize, what: &str, with: &str| {
+        (n > 0).then(|| {
+            let s = if n == 1 { "" } else { "s" };
+            let n = human_count(n as u64);
+            format!("{n} smaller {what}{s} not compared: choose with {with}")
+        })
+    };
+    out.extend(more(r.smaller.devices, "device", "--dev"));
+    out.extend(more(r.smaller.groups, "group", "--comm, --pid or --rwbs"));
     out
 }
 
@@ -45,13 +70,19 @@ fn side_lines(name: &str, s: &SideReport, style: Style) -> String {
         let path = cut(first, WIDTH.saturating_sub(width(&facts) + 3));
         out.push_str(&format!("{name}  {}{facts}\n", style.bold(&path)));
     }
+    for text in &s.nothing {
+        let line = wrapped(&format!("{name} has none: {text}"), WIDTH).join("\n   ");
+        out.push_str(&format!("{line}\n"));
+    }
     out
 }
 
-/// `nvme0n1 (259,0)`; of two with different numbers both.
-pub(super) fn title(d: &Pair) -> String {
+/// `nvme0n1 (259,0)`; of two with different numbers both. What has no number beside devices that have one is all that has
+/// no place among these.
+pub(super) fn title(d: &Pair, lone: bool) -> String {
     let one = |dev: &Option<String>, name: &Option<String>| match (dev, name) {
         (Some(d), Some(n)) => format!("{n} ({d})"),
+        (Some(d), None) if !lone && *d == DevId::NONE.to_string() => "other devices".to_string(),
         (Some(d), None) => d.clone(),
         (None, _) => "no device".to_string(),
     };
@@ -72,8 +103,8 @@ fn by(matched: &str) -> &'static str {
     }
 }
 
-fn pair(d: &Pair, style: Style, verbose: bool, out: &mut String) {
-    out.push_str(&format!("{}\n", style.bold(&cut(&title(d), WIDTH))));
+fn pair(d: &Pair, title: &str, style: Style, verbose: bool, out: &mut String) {
+    out.push_str(&format!("{}\n", style.bold(&cut(title, WIDTH))));
     if !d.mismatch.is_empty() {
         let texts: Vec<String> = d.mismatch.iter().map(|m| m.text.clone()).collect();
         flow("not the same", &texts, &style, out);
@@ -114,7 +145,8 @@ fn moved(all: &[Moved], style: Style, out: &mut String) {
     for (n, m) in all.iter().enumerate() {
         let [lo, hi] = m.ratio_interval;
         let share = m.share.map_or(String::new(), |s| {
-            format!("; {:.0} % of all time of B's requests", s.abs() * 100.0)
+            let text = gained(s);
+            format!("; {text}")
         });
         let text = format!("{}; 95 %: ×{lo:.2} to ×{hi:.2}{share}", m.text);
         for (i, line) in wrapped(&text, WIDTH - 17).into_iter().enumerate() {
@@ -122,6 +154,21 @@ fn moved(all: &[Moved], style: Style, out: &mut String) {
             let bullet = if i == 0 { "" } else { "  " };
             out.push_str(&format!("  {}{bullet}{line}\n", style.dim(&left(head, 13))));
         }
+    }
+}
+
+/// The time that a sub-population gained or lost at B, beside all that B's requests took: lost time may be more than is left.
+fn gained(share: f64) -> String {
+    let what = if share < 0.0 { "less" } else { "more" };
+    match share.abs() {
+        s if s > 1.0 => format!(
+            "{what} time by {} times what all of B's requests took",
+            plain(s)
+        ),
+        s => format!(
+            "{what} time by {} of what all of B's requests took",
+            human_share(s, 0)
+        ),
     }
 }
 
@@ -169,6 +216,7 @@ pub(super) fn cells(r: &Row, confirmed: bool) -> Cells {
         interval,
         real: match (r.differs, confirmed) {
             (None, _) => "?",
+            (Some(false), _) if r.border => "maybe",
             (Some(true), true) => "yes",
             (Some(true), false) => "maybe",
             (Some(false), _) => "no",
@@ -208,9 +256,15 @@ pub(super) fn number(v: f64, unit: Unit) -> String {
         Unit::PerSecond => format!("{}/s", plain(v)),
         Unit::BytesPerSecond => format!("{}/s", human_bytes(v)),
         Unit::KibPerSecond => format!("{}/s", human_bytes(v * 1024.0)),
-        Unit::Share => format!("{:.1} %", v * 100.0),
-        Unit::Percent => format!("{v:.1} %"),
+        Unit::Share => narrow(v),
+        Unit::Percent => narrow(v / 100.0),
     }
+}
+
+/// A share in a cell.
+fn narrow(share: f64) -> String {
+    let text = human_share(share, 1);
+    text.replace("less than ", "<").replace("over ", ">")
 }
 
 /// Keeps the end of a path: that is where quantities differ.
@@ -231,15 +285,7 @@ fn print_table(rows: &[(String, &Row, bool)], style: Style, out: &mut String) {
         let c = cells(r, *confirmed);
         let per = per(r).to_string();
         let real = c.real.to_string();
-        lines.push([
-            label.clone(),
-            c.a,
-            c.b,
-            per,
-            c.change,
-            cut(&c.interval, 30),
-            real,
-        ]);
+        lines.push([label.clone(), c.a, c.b, per, c.change, c.interval, real]);
     }
     let of = |i: usize| lines.iter().map(|l| width(&l[i])).max().unwrap_or(0);
     let mut widths: Vec<usize> = (0..7).map(of).collect();
@@ -277,13 +323,29 @@ pub(super) fn method(r: &CompareReport) -> String {
     };
     format!(
         "Counts are compared per bio or per second. 95 % intervals {from}. real: yes = the interval excludes no change, and \
-         still does among so many lines (false discoveries at most 5 %); maybe = the first only; ? = not enough to tell."
+         still does among so many lines (false discoveries at most 5 %), whatever the seed; maybe = the first only, or at \
+         the border; ? = not enough to tell.{}",
+        pairs(r)
     )
+}
+
+/// How much of both traces are the same requests, where `moved` is taken from these.
+fn pairs(r: &CompareReport) -> String {
+    let used = || r.devices.iter().filter_map(|d| d.paired).filter(|p| p.used);
+    let least = used().map(|p| p.share).fold(1.0, f64::min);
+    match used().next() {
+        None => String::new(),
+        Some(_) => format!(
+            " moved: {:.0} % or more of the requests are the same in both traces; each is compared with itself.",
+            (least * 100.0).floor()
+        ),
+    }
 }
 
 /// Lines of at most `room` columns.
 pub(super) fn wrapped(text: &str, room: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
+    let text = tied(text);
     for word in text.split(' ').filter(|w| !w.is_empty()) {
         let Some(line) = lines.last_mut() else { break };
         if !line.is_empty() && width(line) + 1 + width(word) > room {
@@ -295,5 +357,45 @@ pub(super) fn wrapped(text: &str, room: usize) -> Vec<String> {
             line.push_str(&cut(word, room));
         }
     }
-    lines
+    lines.iter().map(|l| untied(l)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair_of(dev: &str, name: Option<&str>) -> Pair {
+        let (dev, name) = (Some(dev.to_string()), name.map(str::to_string));
+        Pair {
+            a: dev.clone(),
+            a_name: name.clone(),
+            b: dev,
+            b_name: name,
+            kind: "request",
+            matched: "number",
+            mismatch: Vec::new(),
+            verdict: String::new(),
+            table: Vec::new(),
+            moved: Vec::new(),
+            paired: None,
+            smaller_groups: 0,
+            quantities: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_has_no_number_beside_others_is_the_other_devices() {
+        assert_eq!(title(&pair_of("0,0", None), false), "other devices");
+        // A source without numbers has one device only.
+        assert_eq!(title(&pair_of("0,0", None), true), "0,0");
+        assert_eq!(title(&pair_of("8,0", None), false), "8,0");
+        assert_eq!(title(&pair_of("8,0", Some("sda")), false), "sda (8,0)");
+    }
+
+    #[test]
+    fn a_share_that_is_not_all_takes_little_room_in_a_cell() {
+        assert_eq!(number(7_113.0 / 7_114.0, Unit::Share), ">99.9 %");
+        assert_eq!(number(0.01, Unit::Percent), "<0.1 %");
+        assert_eq!(number(1.0, Unit::Share), "100.0 %");
+    }
 }

@@ -1,9 +1,10 @@
 //! `explain` for people: each question with the size of the problem, then its findings, the one that explains most first.
 
+use super::wrap::{tied, untied};
 use super::{Style, View, WIDTH};
 use crate::diagnose::{Answer, Explanation, Finding};
 use crate::metrics::report::StatsReport;
-use crate::units::Nanos;
+use crate::units::{Nanos, human_share};
 use textwrap::Options;
 
 /// Examples of a finding that are printed without `-v`.
@@ -31,6 +32,9 @@ fn question(a: &Answer, style: &Style, out: &mut String) {
     if let Some(why) = &a.unheard {
         wrapped("  ", "  ", why, out);
     }
+    if let Some(o) = &a.overlap {
+        wrapped("  ", "  ", &o.text, out);
+    }
     if a.findings.is_empty() {
         let none = "No cause that blkan knows shows in this trace.";
         out.push_str(&format!("  {}\n", style.dim(none)));
@@ -39,9 +43,9 @@ fn question(a: &Answer, style: &Style, out: &mut String) {
 
 fn finding(n: usize, f: &Finding, view: &View, out: &mut String) {
     let style = &view.style;
-    let percent = (f.share * 100.0).round();
+    let percent = human_share(f.share, 0);
     let head = format!(
-        "{n}. {}  explains {percent} % · {}",
+        "{n}. {}  explains {percent} · {}",
         style.bold(f.id),
         sureness(f.confidence)
     );
@@ -88,13 +92,13 @@ fn labelled(label: &str, text: &str, style: &Style, out: &mut String) {
 }
 
 fn wrapped(first: &str, rest: &str, text: &str, out: &mut String) {
-    let text = super::table::tame(text);
+    let text = tied(&super::table::tame(text));
     let how = Options::new(WIDTH)
         .initial_indent(first)
         .subsequent_indent(rest)
         .break_words(true);
     for line in textwrap::wrap(&text, how) {
-        out.push_str(&line);
+        out.push_str(&untied(&line));
         out.push('\n');
     }
 }

@@ -1,6 +1,7 @@
 //! Columns that line up, in a fixed width: a table too wide goes on below with its labels repeated, a line of remarks
 //! wraps between remarks.
 
+use super::wrap::{tied, untied};
 use super::{Style, WIDTH};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -174,7 +175,7 @@ pub fn flow(label: &str, parts: &[String], style: &Style, out: &mut String) {
     let mut lines = vec![String::new()];
     let room = WIDTH - INDENT;
     for part in parts {
-        for (n, word) in part.split(' ').enumerate() {
+        for (n, word) in tied(part).split(' ').enumerate() {
             let Some(line) = lines.last_mut() else { return };
             let glue = match (line.is_empty(), n) {
                 (true, _) => "",
@@ -203,7 +204,7 @@ pub fn flow(label: &str, parts: &[String], style: &Style, out: &mut String) {
         };
         out.push_str("  ");
         out.push_str(&style.dim(&head));
-        out.push_str(line.trim_end());
+        out.push_str(untied(line).trim_end());
         out.push('\n');
     }
 }

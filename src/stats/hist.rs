@@ -64,6 +64,16 @@ fn middle(b: usize) -> u64 {
     ((128 + sub as u64) << (e - 7)) + (width - 1) / 2
 }
 
+/// The least value of a bucket; of the bucket behind the last, the greatest u64.
+fn begin(b: usize) -> u64 {
+    if b < 256 {
+        return b as u64;
+    }
+    let (e, sub) = (8 + (b - 256) / 128, (b - 256) % 128);
+    let wide = (128 + sub as u128) << (e - 7);
+    u64::try_from(wide).unwrap_or(u64::MAX)
+}
+
 /// A value within 1/256 that stands for all of its bucket.
 pub(super) fn rounded(v: u64) -> u64 {
     middle(bucket(v))
@@ -170,6 +180,12 @@ impl Hist {
         }
         v.sort_unstable_by_key(|e| e.0);
         v
+    }
+
+    /// Buckets in use, ascending: the least value, the least value of the bucket behind, how many.
+    pub fn buckets(&self) -> Vec<(u64, u64, u64)> {
+        let counts = self.counts().into_iter();
+        counts.map(|(b, n)| (begin(b), begin(b + 1), n)).collect()
     }
 
     /// The quantiles `num / den`, each by nearest rank, within 1/256 of the true value and inside `[min, max]`.

@@ -2,16 +2,20 @@
 //!
 //! Quantiles are by nearest rank everywhere: the smallest value with at least ⌈p·n⌉ samples at or below it.
 
+mod bins;
 mod counter;
 mod hist;
 mod resample;
 mod rng;
+mod rows;
 mod student;
 
+pub use bins::{Bin, Bins, Column, Join, coarser};
 pub use counter::Counter;
 pub use hist::Hist;
 pub use resample::{REPLICATES, Resample, variance};
 pub use rng::Rng;
+pub use rows::{Range, log_row, log_row_begin};
 pub use student::{critical, discoveries, two_sided, welch};
 
 /// The 1-based nearest rank of the quantile `num / den` among `n` samples: ⌈n·num/den⌉, at least 1 and at most `n`.

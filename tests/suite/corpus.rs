@@ -21,7 +21,7 @@ pub fn corpus(part: &str) -> Option<PathBuf> {
 }
 
 /// Lab recordings: name, blkparse text, facts.
-fn lab() -> Vec<(String, PathBuf, Value)> {
+pub fn lab() -> Vec<(String, PathBuf, Value)> {
     let Some(dir) = corpus("lab") else {
         return Vec::new();
     };

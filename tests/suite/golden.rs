@@ -24,6 +24,14 @@ const OF_HARD_CASES: &[(&str, &[&str])] = &[
     ("events.csv", &["events", "--csv"]),
 ];
 
+/// Short traces whose figures are kept as data.
+const FIGURES_OF: &[&str] = &[
+    "fixtures/blkparse/hard-flush-shared",
+    "fixtures/blkparse/hard-front-merge",
+    "fixtures/blkparse/hard-requeue",
+    "fixtures/blkparse/hard-split",
+];
+
 /// Pairs that are compared; kept beside the second.
 const OF_PAIRS: &[(&str, &str)] = &[
     (
@@ -75,6 +83,17 @@ fn expectations(c: &Case) -> Vec<(PathBuf, Vec<String>)> {
     out
 }
 
+/// The same of figures.
+fn drawn() -> Vec<(PathBuf, Vec<String>)> {
+    let of = |dir: &&str| {
+        let input = format!("{dir}/trace.txt");
+        let args = ["plot", "--all", "--json", &input].map(str::to_string);
+        let file = Path::new(dir).join("expect/trace.plot.json");
+        (file, args.to_vec())
+    };
+    FIGURES_OF.iter().map(of).collect()
+}
+
 /// The same of pairs.
 fn comparisons() -> Vec<(PathBuf, Vec<String>)> {
     let mut out = Vec::new();
@@ -99,7 +118,7 @@ fn output_is_as_expected() {
     let bless = blessing();
     let mut d = Differences::default();
     let of_cases = cases().into_iter().flat_map(|c| expectations(&c));
-    for (file, args) in of_cases.chain(comparisons()) {
+    for (file, args) in of_cases.chain(comparisons()).chain(drawn()) {
         let r = run(&args);
         d.check(matches!(r.code, Some(0)), || {
             format!("{args:?}: exit {:?}: {}", r.code, r.err)
@@ -150,6 +169,7 @@ fn every_expectation_is_read() {
         .iter()
         .flat_map(expectations)
         .chain(comparisons())
+        .chain(drawn())
         .map(|(f, _)| root().join(f))
         .collect();
     let mut d = Differences::default();

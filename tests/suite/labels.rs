@@ -4,7 +4,7 @@
 use super::corpus::corpus;
 use super::support::Differences;
 use blkan::commands::{self, ExplainOpts, InputOpts, OutputOpts};
-use blkan::diagnose::{Explanation, Levels, rules};
+use blkan::diagnose::{Explanation, Levels, rules, shared, thresholds};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -126,13 +126,8 @@ fn labelled_recordings_get_their_labels() {
 
 /// Every threshold moved down and up.
 fn moves() -> Vec<(&'static str, &'static str, f64)> {
-    let mut out = Vec::new();
-    for rule in rules() {
-        for t in rule.thresholds {
-            out.extend([0.8, 1.2].map(|factor| (rule.id, t.name, factor)));
-        }
-    }
-    out
+    let each = |(id, t): (_, &blkan::diagnose::Threshold)| [0.8, 1.2].map(|f| (id, t.name, f));
+    thresholds().flat_map(each).collect()
 }
 
 #[test]
@@ -176,9 +171,17 @@ fn every_threshold_is_used_by_its_name_and_has_a_reason() {
         assert!(ids.insert(rule.id), "{} twice", rule.id);
         assert!(!rule.about.is_empty());
         for t in rule.thresholds {
-            assert!(t.reason.len() > 20, "{} {}: why?", rule.id, t.name);
             assert!(Levels::default().of(rule, t.name) == t.value);
         }
+    }
+    for group in shared() {
+        assert!(ids.insert(group.id), "{} twice", group.id);
+        for t in group.thresholds {
+            assert!(Levels::default().of(group, t.name) == t.value);
+        }
+    }
+    for (id, t) in thresholds() {
+        assert!(t.reason.len() > 20, "{id} {}: why?", t.name);
     }
 }
 

@@ -1,6 +1,7 @@
 //! The size of the problem: who asked, how many flush bios each layer made of it, what the disk was sent.
 
 use super::super::{Facts, Levels, Problem};
+use super::askers;
 use super::flushes_not_shared::ends_told;
 use super::probe::Disk;
 use super::seen::{View, many, n};
@@ -9,9 +10,9 @@ use crate::metrics::report::Flush;
 use std::collections::BTreeMap;
 
 /// How large the problem is.
-pub(in super::super) fn problem(facts: &Facts<'_>) -> Problem {
+pub(in super::super) fn problem(facts: &Facts<'_>, levels: &Levels) -> Problem {
     let mut numbers = BTreeMap::new();
-    let Some(view) = View::new(facts, &Levels::default()) else {
+    let Some(view) = View::new(facts, levels) else {
         let text = "This trace does not tell flushes from other requests.";
         return (text.to_string(), numbers);
     };
@@ -25,7 +26,8 @@ pub(in super::super) fn problem(facts: &Facts<'_>) -> Problem {
     };
     let bottoms = beside(&view, disk);
     let mut text = above(&view, disk, &bottoms, &mut numbers);
-    text.push_str(&at_disks(&view, &bottoms, &mut numbers));
+    text.push_str(&at_disks(&view, &bottoms, levels, &mut numbers));
+    text.push_str(&askers::sentence(&view, &mut numbers));
     let told = |d: &&&Disk| bottoms.iter().all(|b| b.dev != d.dev);
     let others: Vec<String> = asked
         .filter(|d| view.sends(d))
@@ -155,13 +157,18 @@ fn known<'a>(
 }
 
 /// What the disks were asked and sent.
-fn at_disks(view: &View<'_>, disks: &[&Disk], numbers: &mut BTreeMap<&'static str, f64>) -> String {
+fn at_disks(
+    view: &View<'_>,
+    disks: &[&Disk],
+    levels: &Levels,
+    numbers: &mut BTreeMap<&'static str, f64>,
+) -> String {
     if disks.iter().all(|d| !view.sends(d)) {
         return "no requests in this trace: what the disk was sent is not known.".to_string();
     }
     let mut parts = Vec::new();
-    let steps = known(view, disks, |f| f.steps);
-    let steps = steps.unwrap_or_else(|| sum(disks, |d| view.steps(d)));
+    // The same count as in the findings below, which are parts of it.
+    let steps = sum(disks, |d| view.steps(d));
     if steps != sum(disks, |d| d.empties) {
         parts.push(format!("{} asked", many(steps, "flush step")));
     }
@@ -187,7 +194,7 @@ fn at_disks(view: &View<'_>, disks: &[&Disk], numbers: &mut BTreeMap<&'static st
         true => "what the disk was sent was not recorded".to_string(),
         false => parts.join(" → "),
     };
-    sharing(view, disks, completed, numbers, &mut text);
+    sharing(view, disks, completed, levels, numbers, &mut text);
     text
 }
 
@@ -196,12 +203,12 @@ fn sharing(
     view: &View<'_>,
     disks: &[&Disk],
     completed: Option<u64>,
+    levels: &Levels,
     numbers: &mut BTreeMap<&'static str, f64>,
     text: &mut String,
 ) {
     let timed = sum(disks, |d| d.waiting_n);
-    let levels = Levels::default();
-    if timed > 0 && disks.iter().all(|d| ends_told(d, &levels)) {
+    if timed > 0 && disks.iter().all(|d| ends_told(d, levels)) {
         let waiting = sum(disks, |d| d.waiting_sum) as f64 / timed as f64;
         numbers.insert("waiting_per_flush", waiting);
     }

@@ -35,6 +35,17 @@ pub(super) static RULE: Rule = Rule {
             reason: "flush bios whose end is not in the trace, at most: waiters are credited by their ends, so that with \
                      more lost any flush seems to serve few",
         },
+        Threshold {
+            name: "open",
+            value: 4.0,
+            reason: "flush bios beside these that may be open where the trace ends: in a short trace they are a large part",
+        },
+        Threshold {
+            name: "patience",
+            value: 64.0,
+            reason: "device flushes that end while a task waits for one, at most: a waiter is served by the first or second \
+                     of its hardware queue; more are those of other queues, or its end is lost",
+        },
     ],
     ends: true,
     judge,
@@ -49,7 +60,7 @@ fn means(d: &Disk) -> (f64, f64) {
 /// Whether the ends of flush bios are in the trace; a few are open where it ends.
 pub(super) fn ends_told(d: &Disk, levels: &Levels) -> bool {
     let lost = d.allocated.saturating_sub(d.over) as f64;
-    lost <= 4.0 + d.allocated as f64 * levels.of(&RULE, "lost")
+    lost <= levels.of(&RULE, "open") + d.allocated as f64 * levels.of(&RULE, "lost")
 }
 
 fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {

@@ -145,12 +145,12 @@ fn few_of(view: &View<'_>, disk: &Disk, few: impl Fn(Done) -> bool) -> bool {
     few(Done {
         writes: disk.writes - disk.commits,
         flushes: view.steps(disk),
-        dsync: 0,
+        ..Done::default()
     })
 }
 
 /// Name → tasks; workers of io_uring with the task for which they act.
-fn named(view: &View<'_>, place: usize) -> BTreeMap<CommId, Vec<(u32, Done)>> {
+pub(super) fn named(view: &View<'_>, place: usize) -> BTreeMap<CommId, Vec<(u32, Done)>> {
     let mut all = view.seen.tasks.by_name(place);
     let worker = |comm: &CommId| served_task(&view.comm(*comm)?);
     let workers: Vec<(CommId, u32)> = all.keys().filter_map(|c| Some((*c, worker(c)?))).collect();

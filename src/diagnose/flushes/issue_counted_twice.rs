@@ -3,7 +3,7 @@
 use super::super::rule::{Levels, Rule, Threshold};
 use super::super::{Evidence, Facts, Finding, Question};
 use super::probe::Disk;
-use super::seen::{View, n, percent};
+use super::seen::{View, many, n, percent};
 use crate::event::{Action, DevId};
 
 /// block_rq_issue fires in blk_mq_start_request, which SCSI calls before the device accepts the command: a flush that ATA
@@ -73,10 +73,10 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         id: RULE.id,
         question: RULE.question,
         claim: format!(
-            "{} issues of FF on {name} are {} device flushes: {} of the issues repeat a flush that the driver took back, \
+            "{} issues of FF on {name} are {}: {} of the issues repeat a flush that the driver took back, \
              so counting block_rq_issue overstates flushes {:.2} times.",
             n(most.sent),
-            n(flushes),
+            many(flushes, "device flush"),
             percent(most.again as f64 / most.sent.max(1) as f64),
             most.factor()
         ),

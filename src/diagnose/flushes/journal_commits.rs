@@ -2,6 +2,8 @@
 
 use super::super::rule::{Levels, Rule, Threshold};
 use super::super::{Evidence, Facts, Finding, Question};
+use super::askers::Askers;
+use super::filesystem::{self, Filesystem};
 use super::probe::Disk;
 use super::seen::{View, many, n, percent};
 use super::tasks::{journal_thread, sum};
@@ -31,6 +33,7 @@ pub(super) static RULE: Rule = Rule {
 
 /// What commits of a device asked for.
 struct Commits<'a> {
+    place: usize,
     disk: &'a Disk,
     /// Steps by commit records.
     records: u64,
@@ -55,12 +58,15 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         .max_by_key(|c| (c.records + c.threads, std::cmp::Reverse(c.disk.dev)))?;
     let d = most.disk;
     let name = view.name(d.dev);
+    let fs = Filesystem::of(&view, most.place, d);
+    let of = fs.map_or("the journal or log", Filesystem::name);
     Some(Finding {
         id: RULE.id,
         question: RULE.question,
         claim: format!(
-            "{} of the journal or log on {name} {} for {} of the flush steps that tasks ask ({} of {}); other flushes are the rest.",
+            "{} of {of} on {name}{} {} for {} of the flush steps that tasks ask ({} of {}); other flushes are the rest.",
             many(d.commits, "commit"),
+            by(&view, most),
             if d.commits == 1 { "asks" } else { "ask" },
             percent(share),
             n(total),
@@ -77,12 +83,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         doubt: "A journal commits when tasks call fsync as well as by itself: who called is not in the trace. Flush bios \
                 of tasks outnumbering the commits would speak against it; counted above."
             .to_string(),
-        r#try: vec![
-            "fewer transactions: a longer commit interval (mount -o commit=…), fewer fsync calls, fdatasync where only data \
-             matters"
-                .to_string(),
-            "an external journal or log device (jbd2: mke2fs -J device=…, XFS: mkfs.xfs -l logdev=…)".to_string(),
-        ],
+        r#try: fs.map_or_else(filesystem::general, Filesystem::advice),
         examples: view.examples(&d.see_commit),
     })
 }
@@ -102,6 +103,7 @@ fn commits<'a>(view: &View<'_>, place: usize, disk: &'a Disk) -> Commits<'a> {
     let records = (disk.commits_pre + post).min(asked);
     let threads: u64 = journal.map(|(_, t)| sum(t).flushes).sum();
     Commits {
+        place,
         disk,
         records,
         threads: threads.min(asked - records),
@@ -145,4 +147,17 @@ fn evidence(most: &Commits<'_>, name: &str) -> Vec<Evidence> {
         ));
     }
     evidence
+}
+
+/// `, most by f2fs_ckpt-253:0,`: who writes the commit records.
+fn by(view: &View<'_>, most: &Commits<'_>) -> String {
+    let here = std::iter::once((most.place, most.disk));
+    let by = Askers::of(view, here, |d, _| d.commits);
+    match by.all.first() {
+        Some((name, n)) if view.facts.meta.fields.comm => match *n >= most.disk.commits {
+            true => format!(", by {name},"),
+            false => format!(", {n} by {name},"),
+        },
+        _ => String::new(),
+    }
 }

@@ -4,14 +4,20 @@
 //! does not take FUA (block/blk-flush.c, 6.12). The probe counts these on every device, what one device sent to another,
 //! and which tasks asked.
 
+mod askers;
 mod chain;
 mod dm_flush_carries_fua;
 mod dm_flush_per_line;
+mod filesystem;
+#[cfg(test)]
+mod filesystem_tests;
 mod flushes_not_shared;
 mod fsync_per_write;
 mod fua_emulated;
 mod issue_counted_twice;
 mod journal_commits;
+#[cfg(test)]
+mod limit_tests;
 mod probe;
 mod raid_fan_out;
 mod seen;

@@ -2,6 +2,7 @@
 
 use super::super::finding::Sample;
 use super::super::rule::Levels;
+use super::flushes_not_shared;
 use super::seen::Seen;
 use super::tasks::Tasks;
 use crate::event::{Action, BlockEvent, CommId, DevId, Op};
@@ -19,9 +20,6 @@ const LINES: usize = 64;
 const KEPT: usize = 4;
 /// Tasks of a device that wait for a flush at once.
 const WAITING: usize = 256;
-/// Device flushes that end while a task waits for one, at most: a waiter is served by the first or second of its hardware
-/// queue; more are those of other queues, or its end is lost.
-const PATIENCE: u64 = 64;
 /// Names of tasks with examples, a device.
 const NAMES: usize = 16;
 
@@ -99,9 +97,10 @@ impl Waiting {
         self.by.remove(&pid);
     }
 
-    fn count(&mut self, ended: u64) -> u64 {
-        if self.by.values().any(|at| ended - at > PATIENCE) {
-            self.by.retain(|_, at| ended - *at <= PATIENCE);
+    fn count(&mut self, ended: u64, patience: f64) -> u64 {
+        let over = |at: &u64| ended.saturating_sub(*at) as f64 > patience;
+        if self.by.values().any(over) {
+            self.by.retain(|_, at| !over(at));
         }
         self.by.len() as u64
     }
@@ -134,6 +133,7 @@ pub(crate) struct Probe {
     by_ends: FxHashMap<(DevId, DevId), usize>,
     last_edge: usize,
     pub(super) tasks: Tasks,
+    patience: f64,
 }
 
 fn keep(at: &mut Vec<Sample>, s: Sample) {
@@ -143,8 +143,11 @@ fn keep(at: &mut Vec<Sample>, s: Sample) {
 }
 
 impl Probe {
-    pub(crate) fn new(_: &Levels) -> Probe {
-        Probe::default()
+    pub(crate) fn new(levels: &Levels) -> Probe {
+        Probe {
+            patience: levels.of(&flushes_not_shared::RULE, "patience"),
+            ..Probe::default()
+        }
     }
 
     pub(crate) fn finish(self) -> Seen {
@@ -207,6 +210,7 @@ impl Probe {
             d.commits_pre += u64::from(pre);
             d.commits_fua += u64::from(fua);
             keep(&mut d.see_commit, Sample::event(ev));
+            self.tasks.commit(i, ev);
             return;
         }
         d.last_write = Some((ev.pid, Sample::event(ev)));
@@ -353,10 +357,11 @@ impl Sink for Probe {
                 keep(&mut d.see_fua, Sample::event(ev));
             }
             RequestKind::DeviceFlush if r.issues == 1 => {
+                let patience = self.patience;
                 let Some(i) = self.disk(r.dev) else { return };
                 let d = &mut self.disks[i];
                 d.requests = true;
-                d.waiting_sum += d.waiting.count(d.ended);
+                d.waiting_sum += d.waiting.count(d.ended, patience);
                 d.waiting_n += 1;
             }
             _ => {}

@@ -154,8 +154,8 @@ fn evidence(a: &Array<'_>, parts: &[String]) -> Vec<Evidence> {
             "above",
             x as f64,
             format!(
-                "{} flushes on the array, writes with a flush before included",
-                n(x)
+                "{} on the array, writes with a flush before included",
+                many(x, "flush")
             ),
         ));
     }

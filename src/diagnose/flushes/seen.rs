@@ -213,12 +213,9 @@ pub(super) fn n(x: u64) -> String {
     crate::units::human_count(x)
 }
 
-/// `3,008 flush bios`, `1 flush bio`.
-pub(super) fn many(x: u64, what: &str) -> String {
-    format!("{} {what}{}", n(x), if x == 1 { "" } else { "s" })
-}
+pub(super) use super::super::latency::many;
 
 /// A share as a whole percent.
 pub(super) fn percent(x: f64) -> String {
-    format!("{:.0} %", x * 100.0)
+    crate::units::human_share(x, 0)
 }

@@ -1,5 +1,6 @@
 //! Which tasks write, and which ask for flushes.
 
+use super::filesystem::Filesystem;
 use crate::event::{BlockEvent, CommId, NO_PID};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -21,6 +22,12 @@ pub(super) struct Done {
     pub flushes: u64,
     /// Of the writes, those with FUA alone (O_DSYNC).
     pub dsync: u64,
+    /// Commit records of a journal.
+    pub commits: u64,
+    /// All that a flush goes before: flush bios, writes with PREFLUSH, commits with it.
+    pub before: u64,
+    /// All writes with FUA, commits too.
+    pub fua: u64,
 }
 
 impl Done {
@@ -29,10 +36,18 @@ impl Done {
         self.flushes + if emulated { self.dsync } else { 0 }
     }
 
+    /// Flush steps asked, those of commits too.
+    pub fn steps(self, emulated: bool) -> u64 {
+        self.before + if emulated { self.fua } else { 0 }
+    }
+
     pub fn add(&mut self, o: Done) {
         self.writes += o.writes;
         self.flushes += o.flushes;
         self.dsync += o.dsync;
+        self.commits += o.commits;
+        self.before += o.before;
+        self.fua += o.fua;
     }
 }
 
@@ -75,12 +90,23 @@ impl Tasks {
             t.writes += 1;
             t.flushes += u64::from(ev.rwbs.preflush());
             t.dsync += u64::from(ev.rwbs.fua() && !ev.rwbs.preflush());
+            t.before += u64::from(ev.rwbs.preflush());
+            t.fua += u64::from(ev.rwbs.fua());
+        }
+    }
+
+    pub fn commit(&mut self, disk: usize, ev: &BlockEvent) {
+        if let Some(t) = self.of(disk, ev) {
+            t.commits += 1;
+            t.before += u64::from(ev.rwbs.preflush());
+            t.fua += u64::from(ev.rwbs.fua());
         }
     }
 
     pub fn flush(&mut self, disk: usize, ev: &BlockEvent) {
         if let Some(t) = self.of(disk, ev) {
             t.flushes += 1;
+            t.before += 1;
         }
     }
 
@@ -109,10 +135,11 @@ pub(super) fn sum<'a>(of: impl IntoIterator<Item = &'a (u32, Done)>) -> Done {
 }
 
 /// Threads that write a journal or log for other tasks: their flushes are its commits. Names as given by jbd2
-/// (fs/jbd2/journal.c), jbd (before 4.3), xfs (fs/xfs/xfs_mount.c, xfs_log.c) and btrfs (fs/btrfs/disk-io.c), 6.12.
+/// (fs/jbd2/journal.c), jbd (before 4.3), xfs (fs/xfs/xfs_mount.c, xfs_log.c), btrfs (fs/btrfs/disk-io.c) and f2fs
+/// (fs/f2fs/checkpoint.c), 6.12.
 pub(super) fn journal_thread(name: &str) -> bool {
-    const STARTS: [&str; 6] = ["jbd2/", "kjournald", "xfs-", "xfsaild", "btrfs-", "xfslogd"];
-    STARTS.iter().any(|s| name.starts_with(s))
+    name.starts_with("f2fs_ckpt-")
+        || Filesystem::of_thread(name).is_some_and(|f| f != Filesystem::F2fs)
 }
 
 /// The task for which a worker of io_uring acts (io_uring/io-wq.c: `iou-wrk-` and the task's id, 6.12).

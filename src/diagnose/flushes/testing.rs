@@ -1,41 +1,10 @@
 //! Hand-made traces for the tests of rules.
 
-use super::super::{Diagnoser, Explanation, Finding, Known, Levels, Question};
+use super::super::testing::{Beside, explain};
+use super::super::{Explanation, Finding, Levels, Question};
 use crate::event::*;
-use crate::lifecycle::{Bio, FlushStep, Merge, Request, Sink, Tracker};
-use crate::metrics::{Collector, CollectorOptions, Extras};
 use crate::units::Nanos;
-use std::collections::BTreeMap;
 use std::fmt::Write;
-
-struct Both(Collector, Diagnoser);
-
-impl Sink for Both {
-    fn event(&mut self, ev: &BlockEvent) {
-        self.0.event(ev);
-        self.1.event(ev);
-    }
-    fn bio(&mut self, b: &Bio) {
-        self.0.bio(b);
-        self.1.bio(b);
-    }
-    fn request(&mut self, r: &Request) {
-        self.0.request(r);
-        self.1.request(r);
-    }
-    fn issue(&mut self, r: &Request, ev: &BlockEvent) {
-        self.0.issue(r, ev);
-        self.1.issue(r, ev);
-    }
-    fn merge(&mut self, m: &Merge) {
-        self.0.merge(m);
-        self.1.merge(m);
-    }
-    fn flush_step(&mut self, s: &FlushStep) {
-        self.0.flush_step(s);
-        self.1.flush_step(s);
-    }
-}
 
 /// A trace in the making: one event a line, each 10 µs after the one before.
 #[derive(Default)]
@@ -82,26 +51,17 @@ impl Trace {
     }
 
     pub fn explained(&self, fields: Fields) -> Explanation {
-        let mut meta = TraceMeta {
-            fields,
-            ..TraceMeta::default()
-        };
-        let mut tracker = Tracker::new(fields);
-        let collector = Collector::new(CollectorOptions::default());
-        let mut both = Both(collector, Diagnoser::new(Levels::default()));
-        for (i, line) in self.0.lines().enumerate() {
-            let ev = parse(i, line, &mut meta.comms);
-            tracker.observe(&ev, &mut both);
-        }
-        let report = tracker.finish(&mut both);
-        let stats = both.0.finish(report.clone(), &meta, Extras::default());
-        let known = Known {
-            meta: &meta,
-            tracker: &report,
-            stats: &stats,
-            queue: &BTreeMap::new(),
-        };
-        both.1.finish(&[Question::Flushes], &known)
+        let mut beside = Beside::default();
+        beside.meta.fields = fields;
+        self.with(beside, Levels::default())
+    }
+
+    /// With what is known beside the trace, and other thresholds.
+    pub fn with(&self, mut beside: Beside, levels: Levels) -> Explanation {
+        let lines = self.0.lines().enumerate();
+        let comms = &mut beside.meta.comms;
+        let events: Vec<BlockEvent> = lines.map(|(i, l)| parse(i, l, comms)).collect();
+        explain(&events, &beside, levels, &[Question::Flushes])
     }
 
     pub fn finds(&self, id: &str) -> Finding {

@@ -4,7 +4,7 @@ use super::intervals::Intervals;
 use super::open::Open;
 use super::parts::Parts;
 use super::waits::Waits;
-use crate::diagnose::Sample;
+use crate::diagnose::{Levels, Sample, Shared, Threshold};
 use crate::event::{BlockEvent, Op};
 use crate::lifecycle::{Outcome, Request, RequestKind};
 use rustc_hash::FxHashMap;
@@ -15,12 +15,49 @@ const WRITES: usize = 2048;
 /// Requests followed that may have passed one flush.
 const PASSED: usize = 256;
 
-/// One missing end in so many requests, or more, makes the depth wrong: each counts from then on.
-const STUCK: u64 = 100;
+/// For all rules on the times of a device.
+pub(in crate::diagnose) static SHARED: Shared = Shared {
+    id: "latency",
+    about: "data requests that had not ended, against those that had",
+    thresholds: &[
+        Threshold {
+            name: "stuck",
+            value: 0.01,
+            reason: "ends that are missing, to requests that ended: each counts as in flight from then on, so that with \
+                     more the depth of the device is not known",
+        },
+        Threshold {
+            name: "waiting",
+            value: 0.1,
+            reason: "what waits at the end, to requests that ended, at least: fewer may be lost events, since one lost \
+                     issue counts as a wait up to the end of the trace",
+        },
+        Threshold {
+            name: "longer",
+            value: 1.0,
+            reason: "the time that what waits has waited, to that of all that ended: where it is more, what ended does not \
+                     speak for the rest",
+        },
+    ],
+};
 
-/// Fewer than one that waits at the end in so many that ended may be lost events: one lost issue counts as a wait up to the
-/// end of the trace.
-const FEW: u64 = 10;
+/// The same in numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Limits {
+    stuck: f64,
+    waiting: f64,
+    longer: f64,
+}
+
+impl Limits {
+    pub fn new(levels: &Levels) -> Limits {
+        Limits {
+            stuck: levels.of(&SHARED, "stuck"),
+            waiting: levels.of(&SHARED, "waiting"),
+            longer: levels.of(&SHARED, "longer"),
+        }
+    }
+}
 
 /// The longest of something, with the events that show them.
 #[derive(Debug, Default)]
@@ -135,6 +172,11 @@ pub(super) struct Device {
     flush: Intervals,
     /// Nothing issued.
     idle: Intervals,
+    /// What the flushes ran by themselves, ns: from the last issue, or from the end of the last data that was issued before
+    /// it, to the completion.
+    flush_alone: u64,
+    /// Latest end of data that was issued before the flush.
+    drained: i64,
     flushes_out: u32,
     /// Last issue of a flush that was not taken back.
     flush_sent: Option<i64>,
@@ -142,6 +184,7 @@ pub(super) struct Device {
     maybe_passed: Vec<i64>,
     depth: u32,
     seen: bool,
+    limits: Limits,
     /// Examples by rule.
     pub on_device: Longest,
     pub in_scheduler: Longest,
@@ -150,6 +193,13 @@ pub(super) struct Device {
 }
 
 impl Device {
+    pub fn new(limits: Limits) -> Device {
+        Device {
+            limits,
+            ..Device::default()
+        }
+    }
+
     /// An event, before its effects.
     pub fn event(&mut self, ev: &BlockEvent) {
         use crate::event::Action::*;
@@ -181,6 +231,7 @@ impl Device {
                     self.flush.begin(ev.time.0);
                 }
                 self.flush_sent = Some(ev.time.0);
+                self.drained = ev.time.0;
                 self.maybe_passed.clear();
             }
             RequestKind::Io => {
@@ -189,6 +240,20 @@ impl Device {
             }
             _ => {}
         }
+    }
+
+    /// Part of the time from a flush's first issue to its end in which the flush itself ran; the rest is the drain of what
+    /// the device had before.
+    pub fn flush_ran(&self) -> f64 {
+        match self.flush.sum() {
+            0 => 1.0,
+            all => (self.flush_alone as f64 / all as f64).min(1.0),
+        }
+    }
+
+    /// The same two times, ns.
+    pub fn flush_times(&self) -> [u64; 2] {
+        [self.flush_alone.min(self.flush.sum()), self.flush.sum()]
     }
 
     /// Issued and not completed.
@@ -202,13 +267,15 @@ impl Device {
 
     /// What had not ended is not few, and waited longer than what ended took, and not for what the rule is about.
     pub fn hidden(&self, own: fn(&Open) -> u64) -> bool {
-        let few = self.open.n().saturating_mul(FEW) < self.parts.n;
-        !few && self.open.ns().saturating_sub(own(&self.open)) > self.parts.sum.whole
+        let few = (self.open.n() as f64) < self.limits.waiting * self.parts.n as f64;
+        let waited = self.open.ns().saturating_sub(own(&self.open)) as f64;
+        !few && waited > self.limits.longer * self.parts.sum.whole as f64
     }
 
     /// Whether the number of requests issued and not completed can be trusted: hardly any end is missing.
     pub fn depth_known(&self) -> bool {
-        self.stuck.saturating_mul(STUCK) <= self.parts.n + self.parts.bare
+        let ended = self.parts.n + self.parts.bare;
+        self.stuck as f64 <= self.limits.stuck * ended as f64
     }
 
     fn unended(&mut self, r: &Request, now: i64) {
@@ -249,6 +316,9 @@ impl Device {
             return;
         };
         if let Some(sent) = self.flush_sent.take() {
+            let alone = end.0.saturating_sub(self.drained.max(sent));
+            let alone = u64::try_from(alone).unwrap_or(0);
+            self.flush_alone = self.flush_alone.saturating_add(alone);
             let half = sent.saturating_add(end.0.saturating_sub(sent) / 2);
             let early = self.maybe_passed.iter().filter(|c| **c <= half);
             self.passed += early.count() as u64;
@@ -259,11 +329,12 @@ impl Device {
     }
 
     fn data(&mut self, r: &Request) {
-        if let (Some(sent), Some(d), Some(c)) = (self.flush_sent, r.d.get(), r.c_data.get())
-            && d.0 > sent
-            && self.maybe_passed.len() < PASSED
-        {
-            self.maybe_passed.push(c.0);
+        if let (Some(sent), Some(d), Some(c)) = (self.flush_sent, r.d.get(), r.c_data.get()) {
+            match d.0 > sent {
+                true if self.maybe_passed.len() < PASSED => self.maybe_passed.push(c.0),
+                true => {}
+                false => self.drained = self.drained.max(c.0),
+            }
         }
         if r.rwbs.op() == Op::Write {
             self.chains.write(r);

@@ -10,17 +10,17 @@ use crate::units::{human_count, human_ns};
 pub(super) static RULE: Rule = Rule {
     id: "device-time",
     question: Question::Latency,
-    about: "data requests spend most of their time between issue and completion",
+    about: "data requests spend a great part of their time between issue and completion",
     thresholds: &[
         Threshold {
             name: "share",
-            value: 0.5,
-            reason: "from half of the time on, nothing above the driver can win as much as the device can",
+            value: 0.15,
+            reason: "as much as a wait in the scheduler needs, so that the greater of the two is not left out; below it the device is not what requests wait for",
         },
         Threshold {
             name: "rival",
-            value: 0.8,
-            reason: "the greatest wait before the issue, against the time on the device: if it is about as long, requests wait a whole turn of the device, and the wait is the answer",
+            value: 1.5,
+            reason: "the greatest wait before the issue, against the time on the device: if it is much longer, requests wait for more than a whole turn of the device, and the wait is the answer",
         },
         Threshold {
             name: "requests",
@@ -36,7 +36,9 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let rival = levels.of(&RULE, "rival");
     let time = |_, d: &Device| {
         let s = &d.parts.sum;
-        let waits = [s.q2g, s.plug, s.scheduler, s.flush];
+        // The drain before a flush is the device's own work on requests issued before.
+        let flush = (s.flush as f64 * d.flush_ran()) as u64;
+        let waits = [s.q2g, s.plug, s.scheduler, s.idle, flush];
         let most = waits.into_iter().max().unwrap_or(0);
         (most as f64 <= rival * s.d2c as f64).then_some(s.d2c)
     };
@@ -51,6 +53,10 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let queued = depth.is_some_and(|d| d.mean >= 1.5);
     let name = sysfs(facts, id);
     let told = d.parts.with_q * 2 >= n;
+    let little = match ratio(ns, sum.whole) >= 0.5 {
+        true => "; settings above the driver gain little here",
+        false => "",
+    };
     let confidence = match (told, facts.meta.fields.completions_may_vanish) {
         (true, false) => 0.95,
         (true, true) => 0.75,
@@ -80,7 +86,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
                 "blkan requests --dev {id} TRACE: which sizes and operations are the slow ones"
             ),
             format!(
-                "a faster device, or fewer and larger requests (/sys/block/{name}/queue/max_sectors_kb); settings above the driver gain little here"
+                "a faster device, or fewer and larger requests (/sys/block/{name}/queue/max_sectors_kb){little}"
             ),
         ],
         examples: examples(facts, &d.on_device),

@@ -32,6 +32,11 @@ pub(super) static RULE: Rule = Rule {
             value: 0.15,
             reason: "data requests a flush that were issued and completed in the first half of its run: none where a flush must run alone, save for records out of order, and many where it need not",
         },
+        Threshold {
+            name: "ran",
+            value: 0.25,
+            reason: "of the time from the first issue of a flush to its end, what the flush itself ran: below a quarter, requests wait for the drain of what the device had before, which a faster flush would not shorten",
+        },
     ],
     ends: true,
     judge,
@@ -48,20 +53,26 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     };
     let found = found(facts, levels, &RULE, Open::unissued, time)?;
     let (id, d, ns) = found.first()?;
+    let drain = d.flush_ran() < levels.of(&RULE, "ran");
     Some(Finding {
         id: RULE.id,
         question: RULE.question,
         claim: format!(
-            "Data requests on {} spend {} of their time behind {}, which the device runs alone{}.",
+            "Data requests on {} spend {} of their time behind {}, which the device runs alone{}{}.",
             label(facts, id),
             percent(ratio(ns, d.parts.sum.whole)),
             many(d.flushes, "device flush"),
+            if drain {
+                ": most of it while requests issued before drain"
+            } else {
+                ""
+            },
             found.others(facts)
         ),
         share: found.share,
-        confidence: 0.85,
+        confidence: if drain { 0.5 } else { 0.85 },
         evidence: evidence(facts, id, d),
-        doubt: "The time counts from the first try to send a flush until it ends: requests in flight have to finish first, which is a part of it. It would be no stall if data passed a running flush; hardly any does here.".to_string(),
+        doubt: doubt(d, drain),
         r#try: vec![
             "blkan explain --why flushes TRACE: who asks for the flushes, and how many share one".to_string(),
             "blkan replay --flush head,tail TRACE".to_string(),
@@ -69,6 +80,19 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         ],
         examples: examples(facts, &d.behind_flush),
     })
+}
+
+fn doubt(d: &Device, drain: bool) -> String {
+    let counts = "The time counts from the first try to send a flush until it ends: requests in flight have to finish first, which is a part of it.";
+    match drain {
+        true => format!(
+            "{counts} Here it is most: the flushes themselves ran for {} of it. Without them requests would wait for the same device in its queue.",
+            percent(d.flush_ran())
+        ),
+        false => format!(
+            "{counts} It would be no stall if data passed a running flush; hardly any does here."
+        ),
+    }
 }
 
 fn evidence(facts: &Facts<'_>, id: DevId, d: &Device) -> Vec<Evidence> {
@@ -94,6 +118,16 @@ fn evidence(facts: &Facts<'_>, id: DevId, d: &Device) -> Vec<Evidence> {
             ),
         ),
     ];
+    let [ran, all] = d.flush_times();
+    evidence.push(Evidence::number(
+        "flush_ran_share",
+        d.flush_ran(),
+        format!(
+            "the flushes themselves ran {} of the {} between their first issue and their end; the rest is the drain of what was issued before",
+            human_ns(ran as f64),
+            human_ns(all as f64)
+        ),
+    ));
     if let Some(f) = flush {
         evidence.push(Evidence::number(
             "flush_mean_ns",

@@ -50,6 +50,11 @@ impl Intervals {
         }
     }
 
+    /// Length of all that have ended.
+    pub fn sum(&self) -> u64 {
+        u64::try_from(self.total).unwrap_or(0)
+    }
+
     /// How much of the time from `a` to `b` they cover.
     pub fn within(&self, a: i64, b: i64) -> u64 {
         if b <= a || (self.ended.is_empty() && self.open.is_none()) {

@@ -4,6 +4,8 @@ mod device;
 mod device_time;
 mod flush_stall;
 mod intervals;
+#[cfg(test)]
+mod limit_tests;
 mod nowait_retry;
 mod open;
 mod parts;
@@ -20,17 +22,18 @@ mod waits;
 mod wbt_throttle;
 mod zone_wait;
 
+pub(super) use device::SHARED;
 pub(super) use problem::problem;
 
+use super::busiest::{Busiest, Kept};
 use super::rule::{Levels, Rule};
 use super::{Example, Facts};
 use crate::event::{BlockEvent, DevId};
 use crate::lifecycle::{Bio, BioFate, Request, Sink};
-use crate::units::{Nanos, human_count};
-use device::{Device, Longest};
+use crate::units::{Nanos, human_count, human_share};
+use device::{Device, Limits, Longest};
 use open::Open;
 use retries::Retries;
-use rustc_hash::FxHashMap;
 use waits::Queue;
 
 /// The rules.
@@ -45,17 +48,10 @@ pub(super) static RULES: &[&Rule] = &[
     &nowait_retry::RULE,
 ];
 
-/// Devices followed; later ones are not.
-const DEVICES: usize = 1024;
-
 /// What is followed while the trace runs.
-#[derive(Default)]
 pub(super) struct Probe {
-    devices: Vec<(DevId, Device)>,
-    places: FxHashMap<DevId, usize>,
-    last: usize,
-    /// There were more devices than are followed.
-    more: bool,
+    devices: Busiest<Device>,
+    limits: Limits,
     /// Time of the last event.
     now: i64,
     queue: Queue,
@@ -64,61 +60,41 @@ pub(super) struct Probe {
 
 /// What it has seen at the end.
 pub(super) struct Seen {
-    /// Ascending.
-    devices: Vec<(DevId, Device)>,
-    /// There were more.
-    more: bool,
+    devices: Kept<Device>,
     retries: Retries,
 }
 
 impl Probe {
-    pub(super) fn new(_: &Levels) -> Probe {
-        Probe::default()
+    pub(super) fn new(levels: &Levels) -> Probe {
+        Probe {
+            devices: Busiest::default(),
+            limits: Limits::new(levels),
+            now: 0,
+            queue: Queue::default(),
+            retries: Retries::default(),
+        }
     }
 
-    pub(super) fn finish(mut self) -> Seen {
-        self.devices.sort_by_key(|d| d.0);
+    pub(super) fn finish(self) -> Seen {
         Seen {
-            devices: self.devices,
-            more: self.more,
+            devices: self.devices.finish(),
             retries: self.retries,
         }
     }
 
-    /// The place of a device; `None` for one too many.
+    /// The device. What counts is what the tracker tells of it: of a device that the tracker does not follow nothing can
+    /// be said here, so it must not displace another.
     #[inline]
-    fn place(&mut self, dev: DevId) -> Option<usize> {
-        if self.devices.get(self.last).is_some_and(|d| d.0 == dev) {
-            return Some(self.last);
-        }
-        self.last = match self.places.get(&dev) {
-            Some(at) => *at,
-            None if self.devices.len() >= DEVICES => {
-                self.more = true;
-                return None;
-            }
-            None => {
-                self.places.insert(dev, self.devices.len());
-                self.devices.push((dev, Device::default()));
-                self.devices.len() - 1
-            }
-        };
-        Some(self.last)
-    }
-
-    fn device(&mut self, dev: DevId) -> Option<&mut Device> {
-        let at = self.place(dev)?;
-        self.devices.get_mut(at).map(|d| &mut d.1)
+    fn told(&mut self, dev: DevId) -> Option<&mut Device> {
+        self.devices.of(dev, true, || Device::new(self.limits))
     }
 }
 
 impl Sink for Probe {
     fn event(&mut self, ev: &BlockEvent) {
         self.now = self.now.max(ev.time.0);
-        let Some(at) = self.place(ev.dev) else {
-            return;
-        };
-        if let Some((_, d)) = self.devices.get_mut(at) {
+        let limits = self.limits;
+        if let Some(d) = self.devices.of(ev.dev, false, || Device::new(limits)) {
             d.event(ev);
             self.queue.event(ev, &mut d.waits);
         }
@@ -129,7 +105,7 @@ impl Sink for Probe {
         self.retries.bio(b);
         if b.fate == BioFate::Open && b.bytes > 0 && b.request.is_none() {
             let (now, waits) = (self.now, b.q.is_some() && !b.g.is_some() && !b.m.is_some());
-            if let (true, Some(d)) = (waits, self.device(b.dev)) {
+            if let (true, Some(d)) = (waits, self.told(b.dev)) {
                 d.open.before_g(b.q.get(), now);
             }
         }
@@ -137,19 +113,19 @@ impl Sink for Probe {
 
     fn request(&mut self, r: &Request) {
         let now = self.now;
-        if let Some(d) = self.device(r.dev) {
+        if let Some(d) = self.told(r.dev) {
             d.request(r, now);
         }
     }
 
     fn issue(&mut self, r: &Request, ev: &BlockEvent) {
-        if let Some(d) = self.device(r.dev) {
+        if let Some(d) = self.told(r.dev) {
             d.issue(r, ev);
         }
     }
 
     fn depth(&mut self, dev: DevId, time: Nanos, depth: u32) {
-        if let Some(d) = self.device(dev) {
+        if let Some(d) = self.told(dev) {
             d.depth(time.0, depth);
         }
     }
@@ -173,7 +149,7 @@ fn found<'a>(
     time: impl Fn(DevId, &Device) -> Option<u64>,
 ) -> Option<Found<'a>> {
     let (share, requests) = (levels.of(rule, "share"), levels.of(rule, "requests"));
-    let all = &facts.latency.devices;
+    let all = &facts.latency.devices.devices;
     let total = all.iter().map(|d| d.1.parts.sum.whole);
     let total = total.fold(0, u64::saturating_add) as f64;
     let mut devices: Vec<_> = all
@@ -215,17 +191,25 @@ impl<'a> Found<'a> {
     }
 }
 
+/// Its name, as `stats` tells it or the trace does.
+fn name<'a>(facts: &'a Facts<'_>, dev: DevId) -> Option<&'a str> {
+    let told = facts.stats.devices.iter().find(|d| d.dev == dev);
+    let name = told.and_then(|d| d.name.as_deref());
+    name.or_else(|| facts.meta.names.get(&dev).map(String::as_str))
+        .filter(|n| *n != dev.to_string())
+}
+
 /// `nvme0n1 (259,0)`, or the number alone.
 pub(super) fn label(facts: &Facts<'_>, dev: DevId) -> String {
-    match facts.meta.names.get(&dev) {
-        Some(name) if *name != dev.to_string() => format!("{name} ({dev})"),
-        _ => dev.to_string(),
+    match name(facts, dev) {
+        Some(name) => format!("{name} ({dev})"),
+        None => dev.to_string(),
     }
 }
 
 /// Its name under /sys/block, or a place to put it.
 pub(super) fn sysfs(facts: &Facts<'_>, dev: DevId) -> String {
-    let name = facts.meta.names.get(&dev).cloned();
+    let name = name(facts, dev).map(str::to_string);
     name.or_else(|| dev.name())
         .unwrap_or_else(|| "DEV".to_string())
 }
@@ -234,7 +218,7 @@ pub(super) fn sysfs(facts: &Facts<'_>, dev: DevId) -> String {
 pub(super) fn percent(share: f64) -> String {
     let p = share * 100.0;
     match p {
-        p if p >= 9.95 => format!("{p:.0} %"),
+        p if p >= 9.95 => human_share(share, 0),
         p if p >= 0.05 => format!("{p:.1} %"),
         p if p > 0.0 => "less than 0.1 %".to_string(),
         _ => "0 %".to_string(),

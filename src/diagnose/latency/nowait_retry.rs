@@ -37,7 +37,12 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     if !many || ratio(r.again, r.refused) < l("again_share") {
         return None;
     }
-    let whole = facts.latency.devices.iter().map(|d| d.1.parts.sum.whole);
+    let whole = facts
+        .latency
+        .devices
+        .devices
+        .iter()
+        .map(|d| d.1.parts.sum.whole);
     let whole = whole.fold(r.ns, u64::saturating_add);
     let dev = r
         .devices

@@ -2,7 +2,7 @@
 
 use super::device::Device;
 use super::open::Open;
-use super::{Facts, Levels, Rule, examples, found, label, percent, ratio};
+use super::{Facts, Levels, Rule, examples, found, label, many, percent, ratio};
 use crate::diagnose::{Evidence, Finding, Question, Threshold};
 use crate::units::{human_count, human_ns};
 
@@ -33,7 +33,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     // One plug of bios for several devices shows its P on one of them, and tracepoints name no device.
-    let all = || facts.latency.devices.iter().map(|d| &d.1);
+    let all = || facts.latency.devices.devices.iter().map(|d| &d.1);
     let plugs: u64 = all().map(|d| d.plugs).sum();
     let bios: u64 = all().map(|d| d.bios).sum();
     let each = ratio(bios, plugs);
@@ -57,7 +57,7 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         share: found.share,
         confidence: if d.inserts > 0 { 0.8 } else { 0.7 },
         evidence: vec![
-            Evidence::number("bios_per_plug", each, format!("{:.1} bios a plug: {} allocated or merged, {} plugs (P)", each, human_count(bios), human_count(plugs))),
+            Evidence::number("bios_per_plug", each, format!("{:.1} bios a plug: {} allocated or merged, {} (P)", each, human_count(bios), many(plugs, "plug"))),
             Evidence::number("wait_mean_ns", ratio(ns, d.parts.n), format!("{mean} from the allocation to the insert or issue on average")),
         ],
         doubt: "It would be the cost of submission, not of waiting, if plugs held single bios. Issuing the requests of a plug one after another is in this time too: on a slow processor that part does not go away without plugs.".to_string(),

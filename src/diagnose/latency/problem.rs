@@ -61,7 +61,7 @@ fn told(t: &Times, plug: &'static str) -> [(&'static str, &'static str, u64); 9]
 
 /// The sentence and its numbers.
 pub(in crate::diagnose) fn problem(facts: &Facts<'_>) -> Problem {
-    let seen = &facts.latency.devices;
+    let seen = &facts.latency.devices.devices;
     let mut numbers = BTreeMap::new();
     let mut by_time: Vec<&(DevId, Device)> = seen.iter().filter(|d| d.1.parts.n > 0).collect();
     by_time.sort_by(|a, b| {
@@ -109,9 +109,7 @@ pub(in crate::diagnose) fn problem(facts: &Facts<'_>) -> Problem {
         text.push_str(" This recorder drops completions: what else was in flight, and with it these parts before the issue, is an estimate.");
     }
     text.push_str(&waiting(facts, *id, d));
-    if facts.latency.more {
-        text.push_str(" The trace has more devices than are followed here.");
-    }
+    text.push_str(&facts.latency.devices.said());
     (text, numbers)
 }
 

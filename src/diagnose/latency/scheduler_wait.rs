@@ -66,13 +66,27 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         confidence: if known { 0.85 } else { 0.5 },
         evidence: evidence(facts, id, d, ns, known),
         doubt: "Time in which nothing was issued, and time behind a device flush, is not counted here. If the device were faster, this wait would shrink with it: it is a queue in front of the device, in a better or worse order.".to_string(),
-        r#try: vec![
-            format!("cat /sys/block/{name}/queue/scheduler; another one, or none, changes the order of this wait, not its sum"),
-            "blkan replay --sched none,mq-deadline TRACE".to_string(),
-            "fewer requests at once (jobs × iodepth), if the latency of each matters".to_string(),
-        ],
+        r#try: tries(d, &name),
         examples: examples(facts, &d.in_scheduler),
     })
+}
+
+/// A zoned device needs mq-deadline before zone write plugging (block/blk-zoned.c, 6.10): no other keeps the order of writes.
+fn tries(d: &Device, name: &str) -> Vec<String> {
+    if like_a_zone_lock(d).is_some() {
+        return vec![
+            format!("cat /sys/block/{name}/queue/zoned; if it is host-managed or host-aware: write to more zones at once, since each has one write in flight"),
+            "larger writes: fewer of them wait for one another".to_string(),
+            "a kernel from 6.10 on, where the zone write lock is gone from the scheduler and contiguous writes of a zone merge while they wait".to_string(),
+        ];
+    }
+    vec![
+        format!(
+            "cat /sys/block/{name}/queue/scheduler; another one, or none, changes the order of this wait, not its sum"
+        ),
+        "blkan replay --sched none,mq-deadline TRACE".to_string(),
+        "fewer requests at once (jobs × iodepth), if the latency of each matters".to_string(),
+    ]
 }
 
 fn evidence(facts: &Facts<'_>, id: DevId, d: &Device, ns: u64, known: bool) -> Vec<Evidence> {
@@ -112,7 +126,7 @@ fn evidence(facts: &Facts<'_>, id: DevId, d: &Device, ns: u64, known: bool) -> V
             "depth_max",
             f64::from(depth.max),
             format!(
-                "at most {} were issued at once, {:.2} on average",
+                "at most {} issued at once, {:.2} on average",
                 depth.max, depth.mean
             ),
         ));

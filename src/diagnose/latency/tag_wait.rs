@@ -2,7 +2,9 @@
 
 use super::device::Device;
 use super::open::Open;
-use super::{Facts, Levels, Rule, examples, found, label, of_completed, percent, ratio, sysfs};
+use super::{
+    Facts, Levels, Rule, examples, found, label, many, of_completed, percent, ratio, sysfs,
+};
 use crate::diagnose::{Evidence, Finding, Question, Threshold};
 use crate::units::{human_count, human_ns};
 
@@ -41,6 +43,11 @@ pub(super) static RULE: Rule = Rule {
             value: 10.0,
             reason: "as before, for short traces",
         },
+        Threshold {
+            name: "excess",
+            value: 0.1,
+            reason: "of the limit, that the peak may lie above it: an end that another CPU records late leaves one request too many for a moment",
+        },
     ],
     ends: true,
     judge,
@@ -52,7 +59,8 @@ fn limit(levels: &Levels, d: &Device) -> Option<(u32, u64, u64)> {
     let (level, times) = d.waits.ceiling(l("at_limit"))?;
     let full = d.waits.ns_from(l("full") * f64::from(d.waits.peak()));
     let own = d.waits.own_ns();
-    let near = d.waits.peak() - level <= 1 + level / 10;
+    let above = f64::from(d.waits.peak().saturating_sub(level));
+    let near = above <= (l("excess") * f64::from(level)).max(1.0);
     let enough = times as f64 >= l("times_at_limit");
     (near && enough && ratio(full, own) >= l("full_share")).then_some((level, times, full))
 }
@@ -72,9 +80,13 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         id: RULE.id,
         question: RULE.question,
         claim: format!(
-            "Bios on {} wait {} of the time for a request: all {level} that the device gives out are taken{}.",
+            "Bios on {} wait {} of the time for a request: {} taken{}.",
             label(facts, id),
             percent(ratio(ns, d.parts.sum.whole)),
+            match level {
+                1 => "the only one that the device gives out is".to_string(),
+                n => format!("all {n} that the device gives out are"),
+            },
             found.others(facts)
         ),
         share: found.share,
@@ -102,8 +114,8 @@ fn evidence(d: &Device, (level, times, full): (u32, u64, u64), told: Option<u64>
             "limit",
             f64::from(level),
             format!(
-                "never more than {} requests were given out and not ended; {} allocations reached {level}",
-                waits.peak(),
+                "at most {} at a time given out and not ended; {} allocations reached {level}",
+                many(u64::from(waits.peak()), "request"),
                 human_count(times)
             ),
         ),

@@ -124,9 +124,13 @@ fn judge(facts: &Facts<'_>, levels: &Levels) -> Option<Finding> {
         share: found.share,
         confidence,
         evidence: evidence(d, free, why),
-        doubt: "No event names throttling. It would be tags if the wait began with all given out, and some other limit (iocost, iolatency) if reads waited too; /sys/block/*/queue/wbt_lat_usec = 0 would rule it out (blkan explain --queue).".to_string(),
+        doubt: format!(
+            "No event names throttling. It would be tags if the wait began with all given out, and some other limit (iocost, iolatency) if reads waited too; /sys/block/{name}/queue/wbt_lat_usec = 0 would rule it out (blkan explain --queue)."
+        ),
         r#try: vec![
-            format!("echo 0 > /sys/block/{name}/queue/wbt_lat_usec (0 turns it off), then record again"),
+            format!(
+                "echo 0 > /sys/block/{name}/queue/wbt_lat_usec (0 turns it off), then record again"
+            ),
             "blkan replay --wbt off TRACE".to_string(),
         ],
         examples: examples(facts, &w.of_own),

@@ -29,6 +29,11 @@ pub(super) static RULE: Rule = Rule {
             reason: "as before, of writes that were held",
         },
         Threshold {
+            name: "chained",
+            value: 10.0,
+            reason: "above the scheduler, of held writes whose neighbour before them was seen: merges and lost events hide some, so half as many are asked for",
+        },
+        Threshold {
             name: "together",
             value: 0.1,
             reason: "share of writes in flight together with the one before them: with one write a zone there is none but for records out of order; pipelined writes nearly all are",
@@ -54,7 +59,7 @@ fn plugged(facts: &Facts<'_>, levels: &Levels, id: DevId, d: &Device) -> Option<
     let l = |name| levels.of(&RULE, name);
     let c = &d.chains;
     let serial =
-        c.held as f64 >= l("held") / 2.0 && ratio(c.together, c.held + c.together) <= l("together");
+        c.held as f64 >= l("chained") && ratio(c.together, c.held + c.together) <= l("together");
     let held = d.waits.held.n as f64 >= l("held");
     let may = zoned(facts, id) != Some(false);
     (serial && held && may).then(|| of_completed(d, d.waits.held.ns))

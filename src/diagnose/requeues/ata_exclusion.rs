@@ -83,8 +83,8 @@ fn evidence(d: &Device, bounced: bool) -> Vec<Evidence> {
             "data_under_flush",
             d.data_under_flush as f64,
             format!(
-                "{} requeues of data while a flush was with the device, {} without",
-                count(d.data_under_flush),
+                "{} of data while a flush was with the device, {} without",
+                many(d.data_under_flush, "requeue"),
                 count(d.data_alone)
             ),
         ),
@@ -92,8 +92,8 @@ fn evidence(d: &Device, bounced: bool) -> Vec<Evidence> {
             "flush_among_data",
             d.flush_among_data as f64,
             format!(
-                "{} requeues of flushes while data was with the device, {} without",
-                count(d.flush_among_data),
+                "{} of flushes while data was with the device, {} without",
+                many(d.flush_among_data, "requeue"),
                 count(d.flush_alone)
             ),
         ),
@@ -111,9 +111,9 @@ fn evidence(d: &Device, bounced: bool) -> Vec<Evidence> {
             "flushes_alone",
             d.flushes_alone as f64,
             format!(
-                "{} of {} flushes had nothing else in flight at their last issue",
+                "{} of {} had nothing else in flight when last issued",
                 count(d.flushes_alone),
-                count(d.flushes)
+                many(d.flushes, "flush")
             ),
         ));
     } else {

@@ -10,12 +10,12 @@ mod tests;
 
 pub(super) use problem::problem;
 
+use super::busiest::{Busiest, Kept};
 use super::rule::{Levels, Rule};
 use crate::event::{BlockEvent, DevId};
 use crate::lifecycle::{Request, Sink};
 use crate::units::Nanos;
 use device::Device;
-use rustc_hash::FxHashMap;
 
 /// The rules.
 pub(super) static RULES: &[&Rule] = &[
@@ -24,64 +24,36 @@ pub(super) static RULES: &[&Rule] = &[
     &requeue_storm::RULE,
 ];
 
-/// Devices followed; later ones are not.
-const DEVICES: usize = 1024;
-
 /// What is followed while the trace runs.
 pub(super) struct Probe {
-    devices: Vec<(DevId, Device)>,
-    places: FxHashMap<DevId, usize>,
-    last: usize,
-    /// There were more devices than are followed.
-    more: bool,
+    devices: Busiest<Device>,
     /// From how many times in a row on it is a storm.
     run: f64,
 }
 
 /// What it has seen at the end.
 pub(super) struct Seen {
-    /// Ascending.
-    devices: Vec<(DevId, Device)>,
-    /// There were more.
-    more: bool,
+    /// Those with most issues and requeues.
+    devices: Kept<Device>,
 }
 
 impl Probe {
     pub(super) fn new(levels: &Levels) -> Probe {
         Probe {
-            devices: Vec::new(),
-            places: FxHashMap::default(),
-            last: 0,
-            more: false,
+            devices: Busiest::default(),
             run: levels.of(&requeue_storm::RULE, "run"),
         }
     }
 
-    pub(super) fn finish(mut self) -> Seen {
-        self.devices.sort_by_key(|d| d.0);
+    pub(super) fn finish(self) -> Seen {
         Seen {
-            devices: self.devices,
-            more: self.more,
+            devices: self.devices.finish(),
         }
     }
 
     #[inline]
-    fn device(&mut self, dev: DevId) -> Option<&mut Device> {
-        if self.devices.get(self.last).is_none_or(|d| d.0 != dev) {
-            self.last = match self.places.get(&dev) {
-                Some(at) => *at,
-                None if self.devices.len() >= DEVICES => {
-                    self.more = true;
-                    return None;
-                }
-                None => {
-                    self.places.insert(dev, self.devices.len());
-                    self.devices.push((dev, Device::new(self.run)));
-                    self.devices.len() - 1
-                }
-            };
-        }
-        self.devices.get_mut(self.last).map(|d| &mut d.1)
+    fn device(&mut self, dev: DevId, busy: bool) -> Option<&mut Device> {
+        self.devices.of(dev, busy, || Device::new(self.run))
     }
 }
 
@@ -89,7 +61,7 @@ impl Sink for Probe {
     fn event(&mut self, ev: &BlockEvent) {
         use crate::event::Action::{Issue, Requeue};
         if matches!(ev.action, Issue | Requeue)
-            && let Some(d) = self.device(ev.dev)
+            && let Some(d) = self.device(ev.dev, true)
         {
             d.event(ev);
         }
@@ -97,20 +69,20 @@ impl Sink for Probe {
 
     fn request(&mut self, r: &Request) {
         if r.issues + r.requeues > 0
-            && let Some(d) = self.device(r.dev)
+            && let Some(d) = self.device(r.dev, false)
         {
             d.request(r);
         }
     }
 
     fn issue(&mut self, r: &Request, ev: &BlockEvent) {
-        if let Some(d) = self.device(r.dev) {
+        if let Some(d) = self.device(r.dev, false) {
             d.issue(r, ev);
         }
     }
 
     fn depth(&mut self, dev: DevId, _: Nanos, depth: u32) {
-        if let Some(d) = self.device(dev) {
+        if let Some(d) = self.device(dev, false) {
             d.depth(depth);
         }
     }
@@ -123,9 +95,10 @@ fn most(
     least: f64,
     part: impl Fn(&Device) -> Option<u64>,
 ) -> Option<(DevId, &Device, f64, Vec<DevId>)> {
-    let all: u64 = seen.devices.iter().map(|d| d.1.requeues).sum();
+    let all: u64 = seen.devices.devices.iter().map(|d| d.1.requeues).sum();
     let of = |d: &Device| part(d).filter(|n| *n > 0 && d.ended > 0 && d.requeues as f64 >= least);
     let mut with: Vec<(u64, DevId, &Device)> = seen
+        .devices
         .devices
         .iter()
         .filter_map(|(id, d)| Some((of(d)?, *id, d)))

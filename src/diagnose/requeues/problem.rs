@@ -13,7 +13,7 @@ const LETTERS: usize = 4;
 /// The sentence and its numbers.
 pub(in crate::diagnose) fn problem(facts: &Facts<'_>) -> Problem {
     let mut numbers = BTreeMap::new();
-    let seen = &facts.requeues.devices;
+    let seen = &facts.requeues.devices.devices;
     let issues: u64 = seen.iter().map(|d| d.1.issues).sum();
     let requeues: u64 = seen.iter().map(|d| d.1.requeues).sum();
     let recorded = facts.meta.fields.all_actions || facts.tracker.coverage.has(Action::Requeue);
@@ -22,8 +22,8 @@ pub(in crate::diagnose) fn problem(facts: &Facts<'_>) -> Problem {
     }
     if !recorded {
         let text = format!(
-            "This trace has no requeue events (R), and whether its recorder takes them is not known: of {} issues it cannot be said how many were taken back.",
-            human_count(issues)
+            "This trace has no requeue events (R), and whether its recorder takes them is not known: of {} it cannot be said how many were taken back.",
+            many(issues, "issue")
         );
         return (text, numbers);
     }
@@ -47,14 +47,15 @@ pub(in crate::diagnose) fn problem(facts: &Facts<'_>) -> Problem {
     let more = by.len().saturating_sub(3);
     let mut text = text.join(" ");
     if more > 0 {
-        text.push_str(&format!(" {more} more devices took requests back."));
+        text.push_str(&format!(
+            " {} took requests back.",
+            many(more as u64, "more device")
+        ));
     }
     if by.iter().all(|d| d.1.ended == 0) {
         text.push_str(" No request is seen to complete in this trace (C): what was with the device when it took one back, and so why, cannot be said.");
     }
-    if facts.requeues.more {
-        text.push_str(" The trace has more devices than are followed here.");
-    }
+    text.push_str(&facts.requeues.devices.said());
     (text, numbers)
 }
 

@@ -34,15 +34,8 @@ fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let devices = say::devices(f);
     let whole = say::whole(f, &devices);
     let of = |d: &OfDevice<'_>| d.sum(|t| t.beside_others.n);
-    let enough = |d: &&OfDevice<'_>| of(d) as f64 >= levels.of(&RULE, "bios");
-    let mut all: Vec<&OfDevice<'_>> = devices.iter().filter(enough).collect();
-    all.sort_by_key(|d| (std::cmp::Reverse(of(d)), d.dev));
-    let share = part(all.iter().map(|d| of(d)).sum(), whole);
-    let d = *all.first()?;
-    if share < levels.of(&RULE, "of_problem") {
-        return None;
-    }
-    let rest: Vec<_> = all.iter().skip(1).map(|d| d.dev).collect();
+    let most = say::most_bios(&RULE, levels, whole, &devices, of)?;
+    let d = most.first;
     let shown = d.samples(|t| &t.beside_others.samples);
     let by = d.by_task(|t| t.beside_others.n);
     let small = d.sum(|t| t.small);
@@ -55,9 +48,9 @@ fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
             count(of(d)),
             count(small),
             say::device(f, d.dev),
-            say::others(f, &rest)
+            say::others(f, &most.rest)
         ),
-        share,
+        share: most.share,
         confidence: 0.8,
         evidence: vec![
             Evidence::number(
@@ -72,7 +65,10 @@ fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
             .to_string(),
         r#try: vec![
             "let one task submit neighbours, or give each task a range of its own".to_string(),
-            "a scheduler that merges across tasks: echo mq-deadline > /sys/block/DEV/queue/scheduler".to_string(),
+            format!(
+                "a scheduler that merges across tasks: echo mq-deadline > /sys/block/{}/queue/scheduler",
+                say::short(f, d.dev)
+            ),
             "blkan replay --sched mq-deadline TRACE".to_string(),
         ],
         examples: shown.iter().map(|s| s.example(&f.meta.comms)).collect(),

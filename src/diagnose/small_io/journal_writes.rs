@@ -2,7 +2,7 @@
 
 use super::super::rule::{Levels, Rule, Threshold};
 use super::super::{Evidence, Example, Facts, Finding, Question};
-use super::say::{self, OfDevice, count, part, percent};
+use super::say::{self, OfDevice, count, percent};
 use super::tally::Tally;
 use crate::event::{CommId, Letters};
 
@@ -46,15 +46,8 @@ fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let devices = say::devices(f);
     let whole = say::whole(f, &devices);
     let sum = |d: &OfDevice<'_>| -> u64 { d.tallies.iter().map(|(c, t)| of(f, *c, t)).sum() };
-    let enough = |d: &&OfDevice<'_>| sum(d) as f64 >= levels.of(&RULE, "bios");
-    let mut all: Vec<&OfDevice<'_>> = devices.iter().filter(enough).collect();
-    all.sort_by_key(|d| (std::cmp::Reverse(sum(d)), d.dev));
-    let share = part(all.iter().map(|d| sum(d)).sum(), whole);
-    let d = *all.first()?;
-    if share < levels.of(&RULE, "of_problem") {
-        return None;
-    }
-    let rest: Vec<_> = all.iter().skip(1).map(|d| d.dev).collect();
+    let most = say::most_bios(&RULE, levels, whole, &devices, sum)?;
+    let d = most.first;
     let small = d.sum(|t| t.small);
     let mut by: Vec<(CommId, u64)> = d.tallies.iter().map(|(c, t)| (*c, of(f, *c, t))).collect();
     by.retain(|t| t.1 > 0);
@@ -68,9 +61,9 @@ fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
             count(small),
             say::device(f, d.dev),
             say::tasks(f, &by),
-            say::others(f, &rest)
+            say::others(f, &most.rest)
         ),
-        share,
+        share: most.share,
         confidence: match f.meta.fields.letters {
             Letters::All => 0.9,
             _ => 0.5,

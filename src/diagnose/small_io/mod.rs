@@ -3,6 +3,7 @@
 //! Each bio with data belongs to one class: part of a page that equal bios fill; a journal's; touching a request in its
 //! task's plug; touching another task's; or small at its source. Beside that each plug is searched as every kernel would.
 
+mod born_small;
 mod issuers_interleaved;
 mod journal_writes;
 mod nomerges;
@@ -13,6 +14,8 @@ mod recent;
 mod say;
 mod small_at_source;
 mod soft_block_size;
+#[cfg(test)]
+mod source_tests;
 mod split_by_limit;
 mod tally;
 mod task;
@@ -138,7 +141,7 @@ impl Sink for Probe {
         match ev.action {
             Action::Queue => self.queue(ev),
             Action::Remap if ev.aux_dev != DevId::NONE && ev.bytes > 0 => {
-                place(&mut self.tasks, ev.pid, &mut self.sums).remap(ev);
+                place(&mut self.tasks, ev.pid, &mut self.sums).remap(ev, &self.sums);
             }
             Action::Complete | Action::BioComplete if ev.bytes > 0 && ev.sector != NO_SECTOR => {
                 self.recent.done(ev.dev, (ev.sector, ev.end()));

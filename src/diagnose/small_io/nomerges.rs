@@ -40,25 +40,20 @@ fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     };
     let devices = say::devices(f);
     let whole = say::whole(f, &devices);
-    let mut all: Vec<Missed<'_>> = devices
+    let all = devices
         .iter()
         .filter_map(|d| missed(f, d, levels))
         .filter(|m| never_merges(f, m) && m.missed as f64 >= least)
-        .collect();
-    all.sort_by_key(|m| (std::cmp::Reverse(m.missed), m.d.dev));
-    let share = part(all.iter().map(|m| m.missed).sum(), whole);
-    let m = all.first()?;
-    if share < levels.of(&RULE, "of_problem") {
-        return None;
-    }
-    let rest: Vec<_> = all.iter().skip(1).map(|m| m.d.dev).collect();
+        .map(|m| (m.missed, m.d.dev, m));
+    let most = say::most(&RULE, levels, whole, all)?;
+    let m = &most.first;
     let told = f.queue.get(&m.d.dev).and_then(|q| q.nomerges) == Some(2);
     let shown = m.plugs.missed.all().iter();
     Some(Finding {
         id: RULE.id,
         question: RULE.question,
-        claim: claim(f, m, told) + &say::others(f, &rest),
-        share,
+        claim: claim(f, m, told) + &say::others(f, &most.rest),
+        share: most.share,
         confidence: match (told, sure) {
             (true, _) => 0.97,
             (false, true) => 0.6,

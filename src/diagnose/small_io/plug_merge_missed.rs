@@ -92,26 +92,21 @@ pub(super) fn never_merges(f: &Facts<'_>, m: &Missed<'_>) -> bool {
 fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let devices = say::devices(f);
     let whole = say::whole(f, &devices);
-    let mut all: Vec<Missed<'_>> = devices
+    let all = devices
         .iter()
         .filter_map(|d| missed(f, d, levels))
         .filter(|m| !never_merges(f, m))
-        .collect();
-    all.sort_by_key(|m| (std::cmp::Reverse(m.missed), m.d.dev));
-    let share = part(all.iter().map(|m| m.missed).sum(), whole);
-    let m = all.first()?;
-    if share < levels.of(&RULE, "of_problem") {
-        return None;
-    }
-    let rest: Vec<_> = all.iter().skip(1).map(|m| m.d.dev).collect();
+        .map(|m| (m.missed, m.d.dev, m));
+    let most = say::most(&RULE, levels, whole, all)?;
+    let m = &most.first;
     // What no known plug would do has another reason: cgroups, priorities, limits.
     let pattern = pattern(m.plugs, levels)?;
     let shown = m.plugs.missed.all().iter();
     Some(Finding {
         id: RULE.id,
         question: RULE.question,
-        claim: claim(f, m, &pattern) + &say::others(f, &rest),
-        share,
+        claim: claim(f, m, &pattern) + &say::others(f, &most.rest),
+        share: most.share,
         confidence: confidence(f, &pattern),
         evidence: evidence(m, &pattern),
         doubt: DOUBT.to_string(),

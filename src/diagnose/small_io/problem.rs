@@ -1,5 +1,6 @@
 //! How much of the I/O is small, where it was born, and who sends it.
 
+use super::super::latency::many;
 use super::super::{Facts, Problem};
 use super::policy::Policy;
 use super::say::{self, OfDevice, count, percent, size};
@@ -54,10 +55,11 @@ fn sentence(f: &Facts<'_>, d: &OfDevice<'_>, piece: f64) -> String {
         );
     }
     let mut text = format!(
-        "{} of {} bios queued to {name} ({}) are smaller than {limit}",
+        "{} of {} queued to {name} ({}) {} smaller than {limit}",
         count(small),
-        count(bios),
-        percent(small, bios)
+        many(bios, "bio"),
+        percent(small, bios),
+        if small == 1 { "is" } else { "are" }
     );
     if small > 0 {
         let by = d.by_task(|t| t.small);
@@ -70,8 +72,8 @@ fn sentence(f: &Facts<'_>, d: &OfDevice<'_>, piece: f64) -> String {
     ));
     if cut > 0 {
         text.push_str(&format!(
-            ", {} bios cut into {} pieces",
-            count(d.sum(|t| t.cut)),
+            ", {} cut into {} pieces",
+            many(d.sum(|t| t.cut), "bio"),
             count(cut)
         ));
     }
@@ -216,11 +218,12 @@ fn without_bios(f: &Facts<'_>) -> Problem {
         );
     };
     let text = format!(
-        "{} of {} issues to {} ({}) are smaller than {}; {why}, {lost}.",
+        "{} of {} to {} ({}) {} smaller than {}; {why}, {lost}.",
         count(small),
-        count(all),
+        many(all, "issue"),
         say::device(f, d.dev),
         percent(small, all),
+        if small == 1 { "is" } else { "are" },
         size(f.small_io.small as u64)
     );
     let numbers = BTreeMap::from([("issues", all as f64), ("small_issues", small as f64)]);

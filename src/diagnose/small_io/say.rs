@@ -1,6 +1,6 @@
 //! What the rules of this question share: which devices and tasks, how large a part, and how it is put in words.
 
-use super::super::Facts;
+use super::super::{Facts, Levels, Rule, latency};
 use super::tally::{Plugs, Tally};
 use crate::event::{CommId, DevId};
 use crate::metrics::report::Device;
@@ -97,18 +97,50 @@ pub(super) fn whole(f: &Facts<'_>, devices: &[OfDevice<'_>]) -> u64 {
     devices.iter().map(|d| d.problem(f.small_io.piece)).sum()
 }
 
-/// `nvme0n1 (259,0)`.
-pub(super) fn device(f: &Facts<'_>, dev: DevId) -> String {
-    match report(f, dev).and_then(|d| d.name.as_deref()) {
-        Some(name) if name != dev.to_string() => format!("{name} ({dev})"),
-        _ => dev.to_string(),
-    }
+/// Where a rule holds: where most of it is, the other devices, and its part of the problem.
+pub(super) struct Most<T> {
+    pub first: T,
+    pub rest: Vec<DevId>,
+    pub share: f64,
 }
 
-/// For commands: the name, or `X`.
+/// Orders what a rule found (how many bios, the device, what it knows of it), the most first. `None`: nothing, or less than
+/// the rule's `of_problem` of the whole.
+pub(super) fn most<T>(
+    rule: &Rule,
+    levels: &Levels,
+    whole: u64,
+    found: impl Iterator<Item = (u64, DevId, T)>,
+) -> Option<Most<T>> {
+    let mut all: Vec<(u64, DevId, T)> = found.filter(|x| x.0 > 0).collect();
+    all.sort_by_key(|x| (std::cmp::Reverse(x.0), x.1));
+    let share = part(all.iter().map(|x| x.0).sum(), whole);
+    let rest = all.iter().skip(1).map(|x| x.1).collect();
+    let first = all.into_iter().next().map(|x| x.2)?;
+    (share >= levels.of(rule, "of_problem")).then_some(Most { first, rest, share })
+}
+
+/// The same by a number of each device, of the devices that reach the rule's `bios`.
+pub(super) fn most_bios<'a>(
+    rule: &Rule,
+    levels: &Levels,
+    whole: u64,
+    devices: &'a [OfDevice<'a>],
+    of: impl Fn(&OfDevice<'_>) -> u64,
+) -> Option<Most<&'a OfDevice<'a>>> {
+    let least = levels.of(rule, "bios");
+    let with = devices.iter().map(|d| (of(d), d.dev, d));
+    most(rule, levels, whole, with.filter(|x| x.0 as f64 >= least))
+}
+
+/// `nvme0n1 (259,0)`.
+pub(super) fn device(f: &Facts<'_>, dev: DevId) -> String {
+    latency::label(f, dev)
+}
+
+/// For commands: the name, or a place to put it.
 pub(super) fn short(f: &Facts<'_>, dev: DevId) -> String {
-    let name = report(f, dev).and_then(|d| d.name.clone());
-    name.unwrap_or_else(|| "X".to_string())
+    latency::sysfs(f, dev)
 }
 
 /// The numbers of `stats`.

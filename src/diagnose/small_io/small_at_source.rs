@@ -2,8 +2,9 @@
 
 use super::super::rule::{Levels, Rule, Threshold};
 use super::super::{Evidence, Facts, Finding, Question};
+use super::born_small;
 use super::journal_writes::journal_threads_writes;
-use super::say::{self, OfDevice, count, part, percent, size};
+use super::say::{self, OfDevice, count, percent, size};
 use super::tally::{Class, Tally};
 use crate::event::CommId;
 
@@ -28,6 +29,12 @@ pub(in crate::diagnose) static RULE: Rule = Rule {
             value: 0.1,
             reason: "every load has some single blocks; below, they are not why there is much small I/O",
         },
+        Threshold {
+            name: "left",
+            value: 0.5,
+            reason: "of the problem, in small bios that touch each other and that no other rule explains: where most of \
+                     it has no cause but that it was sent so, that is the answer",
+        },
     ],
     ends: false,
     judge,
@@ -45,23 +52,18 @@ fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let devices = say::devices(f);
     let whole = say::whole(f, &devices);
     let sum = |d: &OfDevice<'_>| -> u64 { d.tallies.iter().map(|(c, t)| of(f, *c, t)).sum() };
-    let enough = |d: &&OfDevice<'_>| sum(d) as f64 >= levels.of(&RULE, "bios");
-    let mut all: Vec<&OfDevice<'_>> = devices.iter().filter(enough).collect();
-    all.sort_by_key(|d| (std::cmp::Reverse(sum(d)), d.dev));
-    let share = part(all.iter().map(|d| sum(d)).sum(), whole);
-    let d = *all.first()?;
-    if share < levels.of(&RULE, "of_problem") {
-        return None;
-    }
-    let rest: Vec<_> = all.iter().skip(1).map(|d| d.dev).collect();
+    let Some(most) = say::most_bios(&RULE, levels, whole, &devices, sum) else {
+        return born_small::judge(f, levels, &devices, whole);
+    };
+    let d = most.first;
     let mut by: Vec<(CommId, u64)> = d.tallies.iter().map(|(c, t)| (*c, of(f, *c, t))).collect();
     by.retain(|t| t.1 > 0);
     by.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
     Some(Finding {
         id: RULE.id,
         question: RULE.question,
-        claim: claim(f, d, sum(d), &by) + &say::others(f, &rest),
-        share,
+        claim: claim(f, d, sum(d), &by) + &say::others(f, &most.rest),
+        share: most.share,
         confidence: confidence(f, d),
         evidence: evidence(d),
         doubt: "neighbours in the same plug, equal bios that fill a page, and cuts (X) would speak against it: such bios \
@@ -127,11 +129,11 @@ fn evidence(d: &OfDevice<'_>) -> Vec<Evidence> {
             Evidence::number(name, n as f64, said)
         })
         .collect();
-    let bytes = d.sum(|t| t.bytes) / d.sum(|t| t.bios).max(1);
+    let bytes = d.sum(|t| t.small_bytes) / small.max(1);
     out.push(Evidence::number(
-        "bio_bytes_mean",
+        "small_bio_bytes_mean",
         bytes as f64,
-        format!("a bio has {} on average", size(bytes)),
+        format!("a small bio has {} on average", size(bytes)),
     ));
     out
 }

@@ -97,20 +97,15 @@ fn soft_block(f: &Facts<'_>, d: &OfDevice<'_>, capacity: u64) -> u64 {
 fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let devices = say::devices(f);
     let whole = say::whole(f, &devices);
-    let mut all: Vec<Found<'_>> = devices.iter().filter_map(|d| found(f, d, levels)).collect();
-    all.sort_by_key(|x| (std::cmp::Reverse(x.parts), x.d.dev));
-    let share = part(all.iter().map(|x| x.parts).sum(), whole);
-    let x = all.first()?;
-    if share < levels.of(&RULE, "of_problem") {
-        return None;
-    }
-    let rest: Vec<_> = all.iter().skip(1).map(|x| x.d.dev).collect();
+    let all = devices.iter().filter_map(|d| found(f, d, levels));
+    let most = say::most(&RULE, levels, whole, all.map(|x| (x.parts, x.d.dev, x)))?;
+    let x = &most.first;
     let shown = x.d.samples(|t| &t.parts_shown);
     Some(Finding {
         id: RULE.id,
         question: RULE.question,
-        claim: claim(f, x) + &say::others(f, &rest),
-        share,
+        claim: claim(f, x) + &say::others(f, &most.rest),
+        share: most.share,
         confidence: confidence(f, x),
         evidence: evidence(f, x),
         doubt: doubt(f, x),
@@ -155,11 +150,12 @@ fn claim(f: &Facts<'_>, x: &Found<'_>) -> String {
     text
 }
 
+/// Without the capacity a program that writes the parts of a page at once looks the same: likely at most.
 fn confidence(f: &Facts<'_>, x: &Found<'_>) -> f64 {
     let plugs = f.tracker.coverage.has(crate::event::Action::Plug);
     match (x.capacity.is_some(), plugs && !x.runs) {
         (true, _) => 0.97,
-        (false, true) => 0.85,
+        (false, true) => 0.8,
         (false, false) => 0.6,
     }
 }

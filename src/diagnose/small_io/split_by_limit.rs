@@ -1,5 +1,6 @@
 //! Bios longer than the device takes are cut.
 
+use super::super::latency::many;
 use super::super::rule::{Levels, Rule, Threshold};
 use super::super::{Evidence, Facts, Finding, Question};
 use super::say::{self, OfDevice, count, part, percent, size};
@@ -54,20 +55,15 @@ fn cut<'a>(f: &Facts<'_>, d: &'a OfDevice<'a>, levels: &Levels) -> Option<Cut<'a
 fn judge(f: &Facts<'_>, levels: &Levels) -> Option<Finding> {
     let devices = say::devices(f);
     let whole = say::whole(f, &devices);
-    let mut all: Vec<Cut<'_>> = devices.iter().filter_map(|d| cut(f, d, levels)).collect();
-    all.sort_by_key(|c| (std::cmp::Reverse(c.pieces), c.d.dev));
-    let share = part(all.iter().map(|c| c.pieces).sum(), whole);
-    let c = all.first()?;
-    if share < levels.of(&RULE, "of_problem") {
-        return None;
-    }
-    let rest: Vec<_> = all.iter().skip(1).map(|c| c.d.dev).collect();
+    let all = devices.iter().filter_map(|d| cut(f, d, levels));
+    let most = say::most(&RULE, levels, whole, all.map(|c| (c.pieces, c.d.dev, c)))?;
+    let c = &most.first;
     let shown = c.d.samples(|t| &t.cuts_shown);
     Some(Finding {
         id: RULE.id,
         question: RULE.question,
-        claim: claim(f, c) + &say::others(f, &rest),
-        share,
+        claim: claim(f, c) + &say::others(f, &most.rest),
+        share: most.share,
         confidence: if part(c.at_limit, c.told) >= 0.5 {
             0.95
         } else {
@@ -102,10 +98,11 @@ fn claim(f: &Facts<'_>, c: &Cut<'_>) -> String {
         None => String::new(),
     };
     format!(
-        "{} bios of {} to {} were cut into {} pieces, most of them {}{by}.",
-        count(cut),
+        "{} of {} to {} {} cut into {} pieces, most of them {}{by}.",
+        many(cut, "bio"),
         say::tasks(f, &c.d.by_task(|t| t.cut)),
         say::device(f, c.d.dev),
+        if cut == 1 { "was" } else { "were" },
         count(c.pieces),
         size(c.piece)
     )
@@ -118,7 +115,7 @@ fn evidence(f: &Facts<'_>, c: &Cut<'_>) -> Vec<Evidence> {
         Evidence::number(
             "cut_bios",
             cut as f64,
-            format!("{} of {} bios are cut (X)", count(cut), count(bios)),
+            format!("{} of {} cut (X)", count(cut), many(bios, "bio")),
         ),
         Evidence::number(
             "piece_bytes",
@@ -147,8 +144,8 @@ fn evidence(f: &Facts<'_>, c: &Cut<'_>) -> Vec<Evidence> {
             "untold_cuts",
             untold as f64,
             format!(
-                "{} cuts do not tell where (no new sector in the log): their length is that of the next request",
-                count(untold)
+                "{} without a place (no new sector in the log): the length is that of the next request",
+                many(untold, "cut")
             ),
         ));
     }

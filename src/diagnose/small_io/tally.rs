@@ -58,6 +58,8 @@ pub(super) struct Tally {
     pub bytes: u64,
     /// Small ones.
     pub small: u64,
+    /// Bytes of the small ones.
+    pub small_bytes: u64,
     /// Small ones that were merged into another's request.
     pub merged: u64,
     /// Parts of pages that equal bios fill, by 512, 1024, 2048 bytes.
@@ -72,7 +74,7 @@ pub(super) struct Tally {
     /// Small writes without (a journal's thread sends them too).
     pub other_writes: Class,
     /// Small and touching a request in the same plug.
-    pub in_plug: u64,
+    pub in_plug: Class,
     /// Small and touching what another task queued a moment ago, with a request of their own.
     pub beside_others: Class,
     /// Small and touching the task's own bio, which had left the plug and not completed.

@@ -73,13 +73,24 @@ impl Pending {
     }
 }
 
-/// A remap whose Q follows.
+/// Where the bio of the next Q came from: one remap, or several in a row, as md → partition → disk.
 #[derive(Clone, Copy, Debug)]
 struct Remap {
+    /// Where it goes.
     dev: DevId,
     sector: u64,
-    from: DevId,
-    from_sector: u64,
+    /// Sector on the device that is not known to be mapped from another.
+    home: u64,
+    /// One of the devices that it came through has bios of its own: it is counted there.
+    from_above: bool,
+}
+
+impl Remap {
+    /// The bio of `ev` is the one that was mapped here: to the device that it comes from, or, as kernels write it, to the
+    /// disk of the partition that it comes from (include/trace/events/block.h:block_bio_remap names the disk, 6.12).
+    fn leads_to(&self, ev: &BlockEvent) -> bool {
+        self.sector == ev.aux && (self.dev == ev.aux_dev || self.dev == ev.dev)
+    }
 }
 
 /// A task.
@@ -120,13 +131,14 @@ impl Task {
         }
     }
 
-    /// A: its Q follows in the same task.
-    pub fn remap(&mut self, ev: &BlockEvent) {
+    /// A: its Q, or another A, follows in the same task.
+    pub fn remap(&mut self, ev: &BlockEvent, sums: &Sums) {
+        let before = self.remap.filter(|r| r.leads_to(ev));
         self.remap = Some(Remap {
             dev: ev.dev,
             sector: ev.sector,
-            from: ev.aux_dev,
-            from_sector: ev.aux,
+            home: before.map_or(ev.aux, |r| r.home),
+            from_above: before.is_some_and(|r| r.from_above) || sums.has_bios(ev.aux_dev),
         });
     }
 
@@ -170,7 +182,7 @@ impl Task {
             .remap
             .take()
             .filter(|r| (r.dev, r.sector) == (ev.dev, ev.sector));
-        let from_above = remap.is_some_and(|r| sums.has_bios(r.from));
+        let from_above = remap.is_some_and(|r| r.from_above);
         if from_above {
             self.commit_of(ev.dev, sums);
         } else {
@@ -182,7 +194,7 @@ impl Task {
         d.from_above += u64::from(from_above);
         d.of_partition += u64::from(remap.is_some() && !from_above);
         let home = remap.filter(|_| !from_above);
-        let file_sector = home.map_or(ev.sector, |r| r.from_sector);
+        let file_sector = home.map_or(ev.sector, |r| r.home);
         let gap = ev.time.0.saturating_sub(self.last.0.0) as f64;
         let open = self.last_bio.is_some_and(|(d, end)| recent.waits(d, end));
         let follows = open && self.last.1 == self.epoch && gap <= l.page_gap;
@@ -367,6 +379,7 @@ impl Task {
             return self.release(sums);
         }
         t.small += 1;
+        t.small_bytes = t.small_bytes.saturating_add(p.bytes);
         t.merged += u64::from(p.merged);
         match size_of_part(p.bytes) {
             Some(k) => {
@@ -427,8 +440,8 @@ fn put(t: &mut Tally, p: &Pending) {
     }
     match p.class {
         Class::Journal => t.journal.add(p.sample),
-        _ if p.merged || p.touched => t.in_plug += 1,
-        Class::InPlug => t.in_plug += 1,
+        _ if p.merged || p.touched => t.in_plug.add(p.sample),
+        Class::InPlug => t.in_plug.add(p.sample),
         Class::Beside => t.beside_others.add(p.sample),
         Class::Apart => t.apart.add(p.sample),
         Class::OneByOne => t.one_by_one.add(p.sample),

@@ -1,13 +1,9 @@
 //! A trace written by hand, and what `explain` says of it.
 
-use super::super::{Diagnoser, Explanation, Finding, Known, Levels, Question};
-use crate::event::{
-    Action, BlockEvent, CommId, DevId, Fields, NO_SECTOR, QueueInfo, Rwbs, TraceMeta,
-};
-use crate::lifecycle::{Sink, Tracker};
-use crate::metrics::{Collector, CollectorOptions, Extras};
+use super::super::testing::{Beside, explain};
+use super::super::{Explanation, Finding, Levels, Question};
+use crate::event::{Action, BlockEvent, CommId, DevId, NO_SECTOR, Rwbs};
 use crate::units::Nanos;
-use std::collections::BTreeMap;
 
 pub const DEV: DevId = DevId::new(259, 0);
 pub const UPPER: DevId = DevId::new(251, 0);
@@ -15,34 +11,30 @@ pub const UPPER: DevId = DevId::new(251, 0);
 /// A trace written by hand; the clock moves 10 µs an event.
 pub struct Script {
     pub events: Vec<BlockEvent>,
-    pub meta: TraceMeta,
+    pub beside: Beside,
     pub now: i64,
     pub pid: u32,
     pub comm: CommId,
     pub dev: DevId,
-    pub queue: BTreeMap<DevId, QueueInfo>,
-    pub capacity: BTreeMap<DevId, u64>,
 }
 
 impl Script {
     pub fn new() -> Script {
-        let mut meta = TraceMeta::default();
-        let comm = meta.comms.intern(b"fio");
+        let mut beside = Beside::default();
+        let comm = beside.meta.comms.intern(b"fio");
         Script {
             events: Vec::new(),
-            meta,
+            beside,
             now: 0,
             pid: 1,
             comm,
             dev: DEV,
-            queue: BTreeMap::new(),
-            capacity: BTreeMap::new(),
         }
     }
 
     pub fn task(&mut self, pid: u32, comm: &str) {
         self.pid = pid;
-        self.comm = self.meta.comms.intern(comm.as_bytes());
+        self.comm = self.beside.meta.comms.intern(comm.as_bytes());
     }
 
     pub fn put(&mut self, a: Action, rwbs: &str, sector: u64, sectors: u64) -> &mut BlockEvent {
@@ -112,27 +104,7 @@ impl Script {
     }
 
     pub fn explain(&self, levels: Levels) -> Explanation {
-        let mut tracker = Tracker::new(Fields::BLKTRACE);
-        let mut both = Both(
-            Collector::new(CollectorOptions::default()),
-            Diagnoser::new(levels),
-        );
-        for ev in &self.events {
-            tracker.observe(ev, &mut both);
-        }
-        let report = tracker.finish(&mut both);
-        let extras = Extras {
-            capacity: self.capacity.clone(),
-            ..Extras::default()
-        };
-        let stats = both.0.finish(report.clone(), &self.meta, extras);
-        let known = Known {
-            meta: &self.meta,
-            tracker: &report,
-            stats: &stats,
-            queue: &self.queue,
-        };
-        both.1.finish(&[Question::SmallIo], &known)
+        explain(&self.events, &self.beside, levels, &[Question::SmallIo])
     }
 
     pub fn ids(&self) -> Vec<&'static str> {
@@ -145,31 +117,6 @@ impl Script {
         let e = self.explain(Levels::default());
         let found = e.findings.iter().find(|f| f.id == id);
         found.unwrap_or_else(|| panic!("no {id}: {e:?}")).clone()
-    }
-}
-
-struct Both(Collector, Diagnoser);
-
-impl Sink for Both {
-    fn event(&mut self, ev: &BlockEvent) {
-        self.0.event(ev);
-        self.1.event(ev);
-    }
-    fn bio(&mut self, b: &crate::lifecycle::Bio) {
-        self.0.bio(b);
-        self.1.bio(b);
-    }
-    fn request(&mut self, r: &crate::lifecycle::Request) {
-        self.0.request(r);
-        self.1.request(r);
-    }
-    fn issue(&mut self, r: &crate::lifecycle::Request, ev: &BlockEvent) {
-        self.0.issue(r, ev);
-        self.1.issue(r, ev);
-    }
-    fn merge(&mut self, m: &crate::lifecycle::Merge) {
-        self.0.merge(m);
-        self.1.merge(m);
     }
 }
 

@@ -38,11 +38,13 @@ fn halves_of_pages_are_a_block_size() {
     assert_eq!(s.ids(), ["soft-block-size"]);
     let f = s.finding("soft-block-size");
     assert_eq!(f.share, 1.0);
+    // A program could do the same: not sure before the capacity says so.
+    assert!(f.confidence < 0.85);
     assert_eq!(number(&f, "page_parts"), 320.0);
     assert!(f.r#try[0].contains("blockdev --getbsz"), "{f:?}");
     assert_eq!(f.examples.len(), 4);
     assert_eq!(f.examples[0].line, Some(1));
-    s.capacity.insert(DEV, 1_900_000_000_000);
+    s.beside.capacity.insert(DEV, 1_900_000_000_000);
     let f = s.finding("soft-block-size");
     assert!(
         f.claim.contains("1,900,000,000,000 = 2^11 × 927,734,375"),
@@ -77,10 +79,10 @@ fn quarters_and_eighths_are_named() {
 #[test]
 fn a_capacity_of_whole_pages_speaks_against_a_block_size() {
     let mut s = merged_halves();
-    s.capacity.insert(DEV, 4096 * 1000);
+    s.beside.capacity.insert(DEV, 4096 * 1000);
     assert!(!s.ids().contains(&"soft-block-size"));
     // 512-byte blocks would give eighths, not halves.
-    s.capacity.insert(DEV, 512 * 1001);
+    s.beside.capacity.insert(DEV, 512 * 1001);
     assert!(!s.ids().contains(&"soft-block-size"));
 }
 
@@ -142,10 +144,10 @@ fn not_one_merge_means_that_merging_is_off() {
         nomerges: Some(n),
         ..QueueInfo::default()
     };
-    s.queue.insert(DEV, q(2));
+    s.beside.queue.insert(DEV, q(2));
     assert!(s.finding("nomerges").confidence > unsure);
     // Merging is on: it is the plug that merges nothing.
-    s.queue.insert(DEV, q(0));
+    s.beside.queue.insert(DEV, q(0));
     assert_eq!(s.ids(), ["soft-block-size", "plug-merge-missed"]);
     let f = s.finding("plug-merge-missed");
     assert!(
@@ -165,7 +167,7 @@ fn one_merge_or_a_short_limit_speaks_against_merging_being_off() {
         max_sectors_kb: Some(2),
         ..QueueInfo::default()
     };
-    s.queue.insert(DEV, q);
+    s.beside.queue.insert(DEV, q);
     assert_eq!(s.ids(), ["soft-block-size"]);
 }
 
@@ -205,7 +207,7 @@ fn bios_cut_by_a_limit() {
             max_sectors_kb: Some(64),
             ..QueueInfo::default()
         };
-        s.queue.insert(DEV, q);
+        s.beside.queue.insert(DEV, q);
         assert!(s.finding("split-by-limit").claim.contains("max_sectors_kb"));
     }
 }
@@ -269,22 +271,6 @@ fn fua_of_a_program_is_no_journal() {
         s.alone("WFS", k * 1000, 8);
     }
     assert_eq!(s.ids(), ["small-at-source"]);
-}
-
-#[test]
-fn what_merges_in_its_plug_is_not_small_at_its_source() {
-    let mut s = Script::new();
-    for k in 0..20 {
-        for n in 0..16 {
-            s.bio("W", k * 10_000 + n * 8, 8, n > 0);
-            if n == 0 {
-                s.plug(Action::Plug);
-            }
-        }
-        s.plug(Action::Unplug);
-        s.done("W", k * 10_000, 128);
-    }
-    assert_eq!(s.ids(), Vec::<&str>::new());
 }
 
 #[test]
@@ -405,7 +391,7 @@ fn a_sequence_of_small_blocks_is_no_block_size() {
     let written_back = sequences("kworker/u8:1").finding("soft-block-size");
     assert_eq!(written_back.confidence, 0.6);
     let mut s = sequences("mydb");
-    s.capacity.insert(DEV, 2048 * 1001);
+    s.beside.capacity.insert(DEV, 2048 * 1001);
     assert!(s.ids().contains(&"soft-block-size"));
 }
 

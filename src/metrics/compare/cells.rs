@@ -46,8 +46,10 @@ pub(super) enum D {
     Bios,
     MergedBios,
     AskedBytes,
+    /// Bios queued with data.
+    DataBios,
 }
-const DEVICE_COUNTS: usize = 17;
+const DEVICE_COUNTS: usize = 18;
 
 /// Sums of `iostat`: reads, writes, discards, flushes, each with these.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

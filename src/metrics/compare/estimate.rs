@@ -40,6 +40,8 @@ pub(super) struct Estimator<'a> {
     pub groups: BTreeMap<String, usize>,
     pub draw: &'a Resample,
     pub seconds: Vec<f64>,
+    /// A filter is on.
+    pub filtered: bool,
     /// Step of the trace's times, ns.
     pub step: f64,
     /// Why there are no intervals at all.
@@ -67,6 +69,7 @@ impl<'a> Estimator<'a> {
             nameless: None,
             groups,
             draw,
+            filtered: false,
             step: 1.0,
             blind: None,
             holes: Holes::default(),
@@ -461,7 +464,7 @@ impl<'a> Estimator<'a> {
         match field {
             "bios_per_s" => self.count(&bios, Per::Second, value),
             "bytes_per_s" => self.over_time(&bytes, &self.seconds, &bios, value),
-            "bytes_per_bio" => self.quotient(&bytes, &bios, value),
+            "bytes_per_bio" => self.quotient(&bytes, &self.counts(D::DataBios), value),
             _ => Err("not estimated by stretches of time".to_string()),
         }
     }

@@ -9,6 +9,7 @@
 use super::cells::{Block, Cut, DeviceCell, G};
 use super::timeline::{PIECES, Timeline, pieces};
 use crate::metrics::report::{Device, Group};
+use crate::units::human_share;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Stretches of time with cut requests, past the first quarter of the trace, that make holes: what was in flight when
@@ -141,8 +142,8 @@ fn chosen(lives: &[(u64, u64)]) -> Option<String> {
     let early = pieces(lives).take(PIECES - PIECES / 4).flatten();
     let (endless, born) = early.fold((0, 0), |n, c| (n.0 + c.0, n.1 + c.1));
     (endless as f64 > CUT * born as f64).then(|| {
-        let share = 100.0 * endless as f64 / born as f64;
-        format!("{share:.0} % of the completions are missing: the others need not be like them")
+        let share = human_share(endless as f64 / born as f64, 0);
+        format!("{share} of the completions are missing: the others need not be like them")
     })
 }
 

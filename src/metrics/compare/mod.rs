@@ -6,22 +6,29 @@
 
 pub mod report;
 
+mod bound;
 mod cells;
+mod choose;
 mod estimate;
 mod flushes;
+mod followed;
 mod holes;
 mod mini;
 mod moved;
 mod pair;
+mod paired;
+mod populations;
 mod recorder;
 mod rows;
 mod run;
+mod sample;
 mod spread;
 mod table;
 mod test;
 mod timeline;
 mod verdict;
 mod whole;
+mod words;
 mod workload;
 
 pub use recorder::Recorder;

@@ -1,4 +1,5 @@
-//! Which sub-population's times moved: letters × sizes × task × third of the trace, and the span of life.
+//! Which sub-population's times moved: letters × sizes × task × pid (where asked for) × third of the trace, and the span
+//! of life.
 //!
 //! Every combination of these, each named or left open, is a candidate. Of each its times in A and in B are compared:
 //! the geometric mean (a factor on all its times moves it by that factor, single long ones hardly) and the mean
@@ -7,12 +8,15 @@
 //! search goes on among the rest.
 
 use super::cells::{PARTS, Sum};
-use super::report::Moved;
-use super::run::{Kind, Population, RunDevice, THIRDS};
+use super::choose::best;
+use super::paired::{STRETCHED, Twins, twins};
+use super::populations::{Kind, Pids, Population};
+use super::report::{Moved, Paired};
+use super::run::{RunDevice, THIRDS};
 use super::test::{LEVEL, Tested, log_test};
 use super::timeline::pieces;
+use super::words::tell;
 use crate::stats::welch;
-use crate::units::{human_bytes, human_count, human_ns};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Requests that each side must have: the smallest sub-population worth a name.
@@ -26,42 +30,40 @@ const SURE: f64 = 0.25;
 /// A scatter of single requests below which none is believed (as a share): times that are equal to the ns do not make
 /// a mean infinitely sure.
 const FLOOR: f64 = 0.1;
-/// Part of a wider sub-population's change that a narrower one must make up to be named in its place.
-const MOST: f64 = 0.85;
 /// Findings at most.
 const FOUND: usize = 4;
 /// Changes of all the time that requests take below this share are not told.
 const FELT: f64 = 0.002;
 
 /// Blocks of one sub-population: one list a run.
-type Blocks = Vec<Vec<[Sum; PARTS.len()]>>;
+pub(super) type Blocks = Vec<Vec<[Sum; PARTS.len()]>>;
 
 /// A sub-population known of both sides.
-struct Leaf {
-    kind: Kind,
-    bytes: (u64, u64),
-    sides: [Blocks; 2],
+pub(super) struct Leaf {
+    pub kind: Kind,
+    pub bytes: (u64, u64),
+    pub sides: [Blocks; 2],
 }
 
 /// Each part named or left open, and the leaves it takes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Candidate {
-    rwbs: Option<String>,
-    class: Option<u64>,
-    task: Option<String>,
-    third: Option<usize>,
-    leaves: Vec<usize>,
+pub(super) struct Candidate {
+    pub rwbs: Option<String>,
+    pub class: Option<u64>,
+    pub task: Option<String>,
+    pub third: Option<usize>,
+    pub leaves: Vec<usize>,
 }
 
 /// What is compared of a candidate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Statistic {
+pub(super) enum Statistic {
     Geometric,
     Mean,
 }
 
 impl Statistic {
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Statistic::Geometric => "geometric mean",
             Statistic::Mean => "mean",
@@ -69,7 +71,7 @@ impl Statistic {
     }
 
     /// In sentences.
-    fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Statistic::Geometric => "typical",
             Statistic::Mean => "mean",
@@ -78,23 +80,47 @@ impl Statistic {
 }
 
 /// A candidate's change.
-struct Change<'a> {
-    of: &'a Candidate,
-    part: usize,
-    statistic: Statistic,
-    sums: [Sum; 2],
-    tested: Tested,
+pub(super) struct Change<'a> {
+    pub of: &'a Candidate,
+    pub part: usize,
+    pub statistic: Statistic,
+    pub sums: [Sum; 2],
+    pub tested: Tested,
+    /// Pairs, if it was taken from pairs of the same requests.
+    pub pairs: Option<usize>,
     /// Likelihood against chance; comparable between candidates of other sureness.
-    weight: f64,
+    pub weight: f64,
 }
 
 /// The sub-populations of a pair of devices that moved, in the order of how surely they did. No two of them share
 /// requests and span.
-pub(super) fn moved(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>]) -> Vec<Moved> {
-    let leaves = join(a, b);
-    let candidates = candidates(&leaves);
-    let all = total(&leaves);
-    let mut changes = changes(&leaves, &candidates);
+///
+/// With it, how many requests of both sides are the same ones, if each side is a single run.
+pub(super) fn moved(
+    a: &[Option<&RunDevice>],
+    b: &[Option<&RunDevice>],
+) -> (Vec<Moved>, Option<Paired>) {
+    let pids = Pids::of(kinds(a), kinds(b));
+    let leaves = join(a, b, &pids);
+    let both = match (a, b) {
+        ([Some(a)], [Some(b)]) => {
+            let kinds: Vec<&Kind> = leaves.iter().map(|l| &l.kind).collect();
+            twins(a, b, &kinds, &pids)
+        }
+        _ => None,
+    };
+    let paired = both.as_ref().map(|t| Paired {
+        share: t.share,
+        used: t.enough(),
+    });
+    let both = both.filter(Twins::enough);
+    (search(&leaves, both.as_ref()), paired)
+}
+
+fn search(leaves: &[Leaf], both: Option<&Twins>) -> Vec<Moved> {
+    let candidates = candidates(leaves);
+    let all = total(leaves);
+    let mut changes = changes(leaves, &candidates, both);
     // Both statistics of one candidate are nearly one test. Candidates of a third of the trace are three of four: they
     // share half of the chance, so that they do not hide what moved all the time.
     let of = |third: bool| {
@@ -109,9 +135,10 @@ pub(super) fn moved(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>]) -> Vec<M
     let mut out = Vec::new();
     while out.len() < FOUND {
         let Some(found) = best(&changes) else { break };
-        let told = tell(found, &leaves, sure(found), all);
+        let told = tell(found, leaves, sure(found), all);
         let (part, taken) = (found.part, found.of.leaves.clone());
-        let felt = told.share.is_none_or(|s| s.abs() >= FELT);
+        // Pairs are sure of changes that are little of the whole, too.
+        let felt = told.pairs.is_some() || told.share.is_none_or(|s| s.abs() >= FELT);
         if (told.ratio - 1.0).abs() >= CHANGE && felt {
             out.push(told);
         }
@@ -120,57 +147,46 @@ pub(super) fn moved(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>]) -> Vec<M
     out
 }
 
+impl Change<'_> {
+    /// ln of the factor.
+    pub fn log(&self) -> f64 {
+        self.tested.difference.iter().sum::<f64>() / 2.0
+    }
+}
+
 /// Every candidate's changes.
-fn changes<'a>(leaves: &[Leaf], all: &'a [Candidate]) -> Vec<Change<'a>> {
+fn changes<'a>(leaves: &[Leaf], all: &'a [Candidate], both: Option<&Twins>) -> Vec<Change<'a>> {
     let mut out = Vec::new();
     for c in all {
         for part in 0..PARTS.len() {
             for statistic in [Statistic::Geometric, Statistic::Mean] {
-                out.extend(change(leaves, c, part, statistic));
+                let pairs = both.and_then(|t| twinned(leaves, c, part, statistic, t));
+                out.extend(pairs.or_else(|| change(leaves, c, part, statistic)));
             }
         }
     }
     out
 }
 
-/// The most telling change; if a narrower sub-population makes up nearly all of it, that one.
-fn best<'b, 'a>(changes: &'b [Change<'a>]) -> Option<&'b Change<'a>> {
-    let mut best: Option<&Change<'a>> = None;
-    for c in changes {
-        if best.is_none_or(|b| c.weight > b.weight * 1.000_001) {
-            best = Some(c);
-        }
-    }
-    let b = best?;
-    // What the change comes to over all requests: ln of the factor times their number.
-    let gain = |c: &Change<'a>| c.tested.difference.iter().sum::<f64>() / 2.0 * c.sums[1].n;
-    let close = |c: &&Change<'a>| {
-        let same = c.part == b.part && c.statistic == b.statistic && c.of.third == b.of.third;
-        let within = c.of.leaves.iter().all(|l| b.of.leaves.contains(l));
-        same && within && gain(c) / gain(b) >= MOST
-    };
-    changes
-        .iter()
-        .filter(close)
-        .min_by_key(|c| c.of.leaves.len())
+/// The sub-populations of a side.
+fn kinds<'a>(side: &'a [Option<&RunDevice>]) -> impl Iterator<Item = &'a Kind> {
+    let all = side.iter().flatten().flat_map(|d| &d.populations);
+    all.map(|p| &p.kind)
 }
 
 /// Sub-populations that both sides have.
-fn join(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>]) -> Vec<Leaf> {
-    let all = |side: &[Option<&RunDevice>]| -> BTreeSet<Kind> {
-        let of = side.iter().flatten().flat_map(|d| &d.populations);
-        of.map(|p| p.kind.clone()).collect()
-    };
+fn join(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>], pids: &Pids) -> Vec<Leaf> {
+    let all = |side| -> BTreeSet<Kind> { kinds(side).map(|k| pids.known(k)).collect() };
     let pick = |side: &[Option<&RunDevice>], k: &Kind| -> (Blocks, (u64, u64)) {
         let mut bytes = (u64::MAX, 0);
         let mut one = |d: &Option<&RunDevice>| {
-            let of = |p: &&Population| p.kind == *k;
-            let p = d.and_then(|d| d.populations.iter().find(of));
-            if let Some(p) = p {
+            let mut sums = vec![Default::default(); d.map_or(0, |d| d.blocks)];
+            let of = d.iter().flat_map(|d| &d.populations);
+            for p in of.filter(|p| pids.known(&p.kind) == *k) {
                 bytes = (bytes.0.min(p.bytes.0), bytes.1.max(p.bytes.1));
+                add(&mut sums, p);
             }
-            let empty = d.map_or(0, |d| d.blocks);
-            p.map_or_else(|| vec![Default::default(); empty], |p| p.blocks.clone())
+            sums
         };
         let blocks = side.iter().map(&mut one).collect();
         (blocks, bytes)
@@ -188,13 +204,24 @@ fn join(a: &[Option<&RunDevice>], b: &[Option<&RunDevice>]) -> Vec<Leaf> {
         .collect()
 }
 
+/// Adds a sub-population's blocks.
+fn add(sums: &mut Vec<[Sum; PARTS.len()]>, p: &Population) {
+    sums.resize(sums.len().max(p.blocks.len()), Default::default());
+    for (all, of) in sums.iter_mut().zip(&p.blocks) {
+        for (s, o) in all.iter_mut().zip(of) {
+            *s = s.plus(*o);
+        }
+    }
+}
+
 /// Every combination of named and open parts that some leaf has, without those that take the same leaves as one with
 /// fewer names.
 fn candidates(leaves: &[Leaf]) -> Vec<Candidate> {
     let mut out: BTreeMap<(Vec<usize>, Option<usize>), Candidate> = BTreeMap::new();
-    for mask in 0..8u8 {
+    for mask in 0..16u8 {
         let mut sets: BTreeMap<Kind, Vec<usize>> = BTreeMap::new();
-        for (i, l) in leaves.iter().enumerate() {
+        let told = |l: &Leaf| mask & 8 == 0 || l.kind.pid.is_some();
+        for (i, l) in leaves.iter().enumerate().filter(|l| told(l.1)) {
             let named = |bit: u8, s: &str| {
                 if mask & bit != 0 {
                     s.to_string()
@@ -206,6 +233,7 @@ fn candidates(leaves: &[Leaf]) -> Vec<Candidate> {
                 rwbs: named(1, &l.kind.rwbs),
                 class: if mask & 2 != 0 { l.kind.class } else { 0 },
                 task: named(4, &l.kind.task),
+                pid: l.kind.pid.filter(|_| mask & 8 != 0),
             };
             sets.entry(key).or_default().push(i);
         }
@@ -354,8 +382,42 @@ fn change<'a>(
         statistic,
         sums: [sa, sb],
         tested,
-        // The likelihood ratio of Student's t: grows with t, and for the same t with the degrees of freedom.
-        weight: (df + 1.0) * (t * t / df).ln_1p(),
+        pairs: None,
+        weight: likely(t, df),
+    })
+}
+
+/// The likelihood ratio of Student's t: grows with t, and for the same t with the degrees of freedom.
+fn likely(t: f64, df: f64) -> f64 {
+    (df + 1.0) * (t * t / df).ln_1p()
+}
+
+/// The change between pairs of the same requests.
+fn twinned<'a>(
+    leaves: &[Leaf],
+    c: &'a Candidate,
+    part: usize,
+    statistic: Statistic,
+    both: &Twins,
+) -> Option<Change<'a>> {
+    let t = both.change(&c.leaves, c.third, part, statistic == Statistic::Mean)?;
+    let all = |side: usize| {
+        let s = series(leaves, c, side, 0, part);
+        s.into_iter().fold(Sum::default(), Sum::plus)
+    };
+    let sums = [all(0), all(1)];
+    let var = t.var + 2.0 * FLOOR * FLOOR / t.n as f64;
+    let (tested, off) = log_test(t.log, var.sqrt(), t.df);
+    (sums[0].n > 0.0 && sums[1].n > 0.0).then(|| Change {
+        of: c,
+        part,
+        statistic,
+        sums,
+        tested,
+        pairs: Some(t.n),
+        // Pairs of all candidates are parted into as many stretches: only which of the errors was greater differs, and
+        // that must not decide.
+        weight: likely(off, STRETCHED),
     })
 }
 
@@ -370,94 +432,4 @@ fn total(leaves: &[Leaf]) -> [f64; 2] {
         blocks.flatten().fold(0.0, |t, s| t + s.sum)
     };
     [side(0), side(1)]
-}
-
-/// The change in words and numbers.
-fn tell(c: &Change<'_>, leaves: &[Leaf], p: f64, all: [f64; 2]) -> Moved {
-    let [a, b] = c.sums;
-    let value = |s: Sum| match c.statistic {
-        Statistic::Geometric => (s.log / s.n).exp(),
-        Statistic::Mean => s.sum / s.n,
-    };
-    let (x, y) = (value(a), value(b));
-    let of: Vec<&Leaf> = c.of.leaves.iter().filter_map(|i| leaves.get(*i)).collect();
-    let only = |f: &dyn Fn(&Leaf) -> String| -> Option<String> {
-        let all: BTreeSet<String> = of.iter().map(|l| f(l)).collect();
-        let first = all.iter().next().cloned();
-        first.filter(|_| all.len() == 1)
-    };
-    let rwbs = only(&|l| l.kind.rwbs.clone());
-    let comm = only(&|l| l.kind.task.clone());
-    let lo = of.iter().map(|l| l.bytes.0).min().unwrap_or(0);
-    let hi = of.iter().map(|l| l.bytes.1).max().unwrap_or(0);
-    let sized = c.of.class.is_some() || lo == hi;
-    let span = PARTS.get(c.part).copied().unwrap_or_default();
-    let ratio = y / x;
-    let words = Words {
-        rwbs: rwbs.as_deref(),
-        bytes: (sized && hi > 0).then_some((lo, hi)),
-        comm: comm.as_deref(),
-        third: c.of.third,
-    };
-    let kind = c.statistic.word();
-    let text = format!(
-        "{}: {kind} {span} {} → {}, ×{ratio:.2} ({} and {} of them)",
-        words.name(),
-        human_ns(x),
-        human_ns(y),
-        human_count(a.n as u64),
-        human_count(b.n as u64),
-    );
-    // At A's number of requests: more of them is no slower one.
-    let gained = (b.sum / b.n - a.sum / a.n) * b.n;
-    let share = (all[1] > 0.0).then(|| gained / all[1]);
-    Moved {
-        text,
-        rwbs,
-        bytes: (sized && hi > 0).then_some([lo, hi]),
-        comm,
-        third: c.of.third.map(|t| t + 1),
-        span,
-        statistic: c.statistic.name(),
-        a_ns: x,
-        b_ns: y,
-        ratio,
-        ratio_interval: c.tested.ratio.unwrap_or([ratio, ratio]),
-        a_n: a.n as u64,
-        b_n: b.n as u64,
-        p: p.min(1.0),
-        share,
-    }
-}
-
-/// What a sub-population is called.
-struct Words<'a> {
-    rwbs: Option<&'a str>,
-    bytes: Option<(u64, u64)>,
-    comm: Option<&'a str>,
-    third: Option<usize>,
-}
-
-impl Words<'_> {
-    /// `WS requests of 4.00 KiB by fio in the first third`.
-    fn name(&self) -> String {
-        let mut text = match self.rwbs {
-            Some(r) => format!("{r} requests"),
-            None => "requests".to_string(),
-        };
-        let size = |b: u64| human_bytes(b as f64);
-        match self.bytes {
-            Some((lo, hi)) if lo == hi => text.push_str(&format!(" of {}", size(lo))),
-            Some((lo, hi)) => text.push_str(&format!(" of {} to {}", size(lo), size(hi))),
-            None => {}
-        }
-        if let Some(t) = self.comm {
-            text.push_str(&format!(" by {t}"));
-        }
-        if let Some(t) = self.third {
-            let third = ["first", "second", "last"][t.min(2)];
-            text.push_str(&format!(" in the {third} third"));
-        }
-        text
-    }
 }

@@ -2,10 +2,11 @@
 
 use super::cells::{PARTS, Sum};
 use super::moved::moved;
-use super::run::{Kind, Population, RunDevice};
+use super::populations::{Kind, Population};
+use super::report::Moved;
+use super::run::RunDevice;
 use crate::event::DevId;
 use crate::stats::Rng;
-use std::collections::BTreeMap;
 
 /// A device with three kinds of requests, whose times scatter by a factor of two and drift along the trace; `slow`
 /// multiplies the D2C of the second kind.
@@ -35,22 +36,16 @@ fn device(seed: u64, slow: f64) -> RunDevice {
                 rwbs: rwbs.to_string(),
                 class: *class,
                 task: task.to_string(),
+                pid: None,
             },
             bytes: (1 << (class - 1), 1 << (class - 1)),
             blocks: (0..100).map(block).collect(),
         }
     });
     RunDevice {
-        dev: DevId::new(8, 0),
-        name: None,
-        kind: "request",
         populations: populations.collect(),
-        quantities: Vec::new(),
         blocks: 100,
-        tasks: BTreeMap::new(),
-        ops: BTreeMap::new(),
-        bios: None,
-        bytes: None,
+        ..RunDevice::named(DevId::new(8, 0), None, "request")
     }
 }
 
@@ -58,7 +53,7 @@ fn device(seed: u64, slow: f64) -> RunDevice {
 fn the_one_kind_that_moved_is_named_and_nothing_else() {
     for seed in 0..10 {
         let (a, b) = (device(seed, 1.0), device(seed + 100, 1.3));
-        let got = moved(&[Some(&a)], &[Some(&b)]);
+        let got = moved(&[Some(&a)], &[Some(&b)]).0;
         let [m] = got.as_slice() else {
             panic!("{got:?}");
         };
@@ -81,12 +76,56 @@ fn the_one_kind_that_moved_is_named_and_nothing_else() {
     }
 }
 
+/// Every sub-population parted into two pids, the requests of `one` of which are slower.
+fn parted(seed: u64, pids: [u32; 2], slow: f64, one: Option<usize>) -> RunDevice {
+    let halves = [0, 1].map(|i| {
+        let slow = if one.is_none_or(|o| o == i) {
+            slow
+        } else {
+            1.0
+        };
+        device(seed + 500 * i as u64, slow)
+    });
+    let mut all = Vec::new();
+    for (half, pid) in halves.into_iter().zip(pids) {
+        for mut p in half.populations {
+            p.kind.pid = Some(pid);
+            all.push(p);
+        }
+    }
+    all.sort_by(|a, b| a.kind.cmp(&b.kind));
+    RunDevice {
+        populations: all,
+        ..device(seed, 1.0)
+    }
+}
+
+#[test]
+fn a_pid_is_named_if_it_alone_moved_and_both_sides_have_it() {
+    let pid = |m: &Moved| (m.pid, m.rwbs.clone(), m.bytes);
+    let ws = || Some("WS".to_string());
+    for seed in 0..5 {
+        let a = parted(seed, [7, 8], 1.0, None);
+        let first = |b: &RunDevice| {
+            let got = moved(&[Some(&a)], &[Some(b)]).0;
+            got.first().map(pid)
+        };
+        let one = parted(seed + 100, [7, 8], 1.3, Some(1));
+        assert_eq!(first(&one), Some((Some(8), ws(), Some([4096, 4096]))));
+        let both = parted(seed + 100, [7, 8], 1.3, None);
+        assert_eq!(first(&both), Some((None, ws(), Some([4096, 4096]))));
+        // Pids of another run: one of them is the same by chance.
+        let others = parted(seed + 100, [8, 9], 1.3, None);
+        assert_eq!(first(&others), Some((None, ws(), Some([4096, 4096]))));
+    }
+}
+
 #[test]
 fn chance_moves_nothing() {
     let found: usize = (0..40)
         .map(|seed| {
             let (a, b) = (device(seed, 1.0), device(seed + 1000, 1.0));
-            moved(&[Some(&a)], &[Some(&b)]).len()
+            moved(&[Some(&a)], &[Some(&b)]).0.len()
         })
         .sum();
     assert!(found <= 3, "{found}");
@@ -101,7 +140,7 @@ fn repeated_runs_show_it_too() {
     fn side(r: &[RunDevice]) -> Vec<Option<&RunDevice>> {
         r.iter().map(Some).collect()
     }
-    let got = moved(&side(&a), &side(&b));
+    let got = moved(&side(&a), &side(&b)).0;
     assert!(
         got.iter()
             .any(|m| m.span == "D2C" && m.rwbs.as_deref() == Some("WS")),

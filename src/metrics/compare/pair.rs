@@ -74,21 +74,9 @@ pub(super) fn pairs(a: &[RunDevice], b: &[RunDevice]) -> Vec<Match> {
 mod tests {
     use super::*;
     use crate::event::DevId;
-    use std::collections::BTreeMap;
 
     fn dev(number: u32, name: Option<&str>, kind: &'static str) -> RunDevice {
-        RunDevice {
-            dev: DevId::new(8, number),
-            name: name.map(str::to_string),
-            kind,
-            quantities: Vec::new(),
-            populations: Vec::new(),
-            blocks: 0,
-            tasks: BTreeMap::new(),
-            ops: BTreeMap::new(),
-            bios: None,
-            bytes: None,
-        }
+        RunDevice::named(DevId::new(8, number), name.map(str::to_string), kind)
     }
 
     fn by(a: &[RunDevice], b: &[RunDevice]) -> Vec<(Option<usize>, Option<usize>, &'static str)> {

@@ -1,15 +1,17 @@
 //! The sink behind `compare`: a `stats` collector, and beside it the same sums by blocks of time.
 
-use super::cells::{Block, Cut, D, G, Io, REQUEST_PARTS, Which};
+use super::cells::{Block, Cut, D, G, Io, PARTS, REQUEST_PARTS, Which};
 use super::flushes::Flushes;
+use super::followed::{Dev, LeafKey};
+use super::sample::range;
 use super::timeline::Timeline;
-use crate::event::{Action, BlockEvent, CommId, DevId, NO_SECTOR, Op, Rwbs, TraceMeta};
+use crate::event::{Action, BlockEvent, DevId, NO_PID, NO_SECTOR, Op, Rwbs, TraceMeta};
 use crate::lifecycle::{
     Bio, BioFate, FlushStep, Merge, MergeBy, MergeKind, Outcome, Pairing, Request, RequestKind,
     Sink, Span, Stamp,
 };
 use crate::metrics::groups::{facts_of_bio, facts_of_event, facts_of_request};
-use crate::metrics::keys::{Facts, GroupKey, Keys, size_class};
+use crate::metrics::keys::{Facts, Keys, size_class};
 use crate::metrics::{Collector, CollectorOptions, Filter, Key, Matcher};
 use crate::units::Nanos;
 use rustc_hash::FxHashMap;
@@ -17,52 +19,26 @@ use rustc_hash::FxHashMap;
 /// Groups of a device that are kept by block; later ones have numbers but no intervals. A group may take 10 KiB in each
 /// of 128 blocks.
 const MAX_GROUPS: usize = 24;
-/// Sub-populations of a device that are told apart, 160 bytes a block each. Later ones are one.
-const MAX_LEAVES: usize = 96;
+/// The same of all devices together.
+const ALL_GROUPS: usize = 128;
 /// Devices that are kept by block.
 const MAX_DEVICES: usize = 16;
 /// Tasks whose bios are counted.
 const MAX_TASKS: usize = 4096;
 
-/// A sub-population before its task has a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct LeafKey {
-    pub rwbs: Rwbs,
-    pub class: u64,
-    pub comm: CommId,
-    /// Paired by order, not by sector.
-    pub ordered: bool,
-}
-
-/// What is known of a sub-population beside its sums.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Leaf {
-    /// None: all that found no room.
-    pub key: Option<LeafKey>,
-    pub bytes: (u64, u64),
-}
-
-/// One device.
-pub(super) struct Dev {
-    pub dev: DevId,
-    pub groups: Vec<GroupKey>,
-    group_index: FxHashMap<GroupKey, Option<usize>>,
-    pub leaves: Vec<Leaf>,
-    leaf_index: FxHashMap<LeafKey, usize>,
-    /// Bios by task.
-    pub tasks: FxHashMap<CommId, u64>,
-    last_q: Stamp,
-    depth: (u32, Stamp),
-}
-
 /// See the module.
 pub struct Recorder {
     pub(super) collector: Collector,
+    pub(super) filtered: bool,
+    /// `--by` has pid: sub-populations are told apart by it, too.
+    by_pid: bool,
     matcher: Matcher,
     pub(super) keys: Keys,
     pub(super) blocks: Timeline<Block>,
     pub(super) devs: Vec<Dev>,
     index: FxHashMap<DevId, Option<usize>>,
+    /// Groups of all devices that are kept by block.
+    followed: usize,
     now: Nanos,
     /// Of devices, before any selection: it is the account of the device.
     pub(super) flushes: FxHashMap<DevId, Flushes>,
@@ -77,6 +53,7 @@ impl Recorder {
                 rwbs: b.rwbs,
                 class: size_class(b.bytes),
                 comm: b.comm,
+                pid: self.pid(b.pid),
                 ordered: b.bytes == 0,
             };
             if let Some(l) = self.leaf(i, key, b.bytes) {
@@ -85,6 +62,12 @@ impl Recorder {
                     .device(i)
                     .leaf(l)
                     .add(5, b.q.to(b.c));
+                let mut parts = [f32::NAN; PARTS.len()];
+                parts[5] = b.q.to(b.c).map_or(f32::NAN, |ns| ns as f32);
+                if let Some(d) = self.devs.get_mut(i).filter(|_| b.bytes > 0) {
+                    let at = b.q.get().unwrap_or(self.now).0;
+                    d.sample.add(range(b.rwbs, b.sector, b.bytes), l, at, parts);
+                }
             }
         }
     }
@@ -97,11 +80,14 @@ impl Recorder {
                 filter: filter.clone(),
                 ..CollectorOptions::default()
             }),
+            filtered: !filter.is_empty(),
+            by_pid: by.contains(&Key::Pid),
             matcher: Matcher::new(filter.clone()),
             keys: Keys::new(by),
             blocks: Timeline::new(),
             devs: Vec::new(),
             index: FxHashMap::default(),
+            followed: 0,
             now: Nanos(0),
             flushes: FxHashMap::default(),
         }
@@ -117,16 +103,7 @@ impl Recorder {
         let devs = &mut self.devs;
         *self.index.entry(dev).or_insert_with(|| {
             (devs.len() < MAX_DEVICES).then(|| {
-                devs.push(Dev {
-                    dev,
-                    groups: Vec::new(),
-                    group_index: FxHashMap::default(),
-                    leaves: Vec::new(),
-                    leaf_index: FxHashMap::default(),
-                    tasks: FxHashMap::default(),
-                    last_q: Stamp::NONE,
-                    depth: (0, Stamp::NONE),
-                });
+                devs.push(Dev::new(dev));
                 devs.len() - 1
             })
         })
@@ -136,9 +113,10 @@ impl Recorder {
     fn group(&mut self, dev: usize, f: Facts) -> Option<usize> {
         let key = self.keys.key(&f);
         let d = self.devs.get_mut(dev)?;
-        let groups = &mut d.groups;
+        let (groups, followed) = (&mut d.groups, &mut self.followed);
         *d.group_index.entry(key).or_insert_with(|| {
-            (groups.len() < MAX_GROUPS).then(|| {
+            (groups.len() < MAX_GROUPS && *followed < ALL_GROUPS).then(|| {
+                *followed += 1;
                 groups.push(key);
                 groups.len() - 1
             })
@@ -146,21 +124,12 @@ impl Recorder {
     }
 
     fn leaf(&mut self, dev: usize, key: LeafKey, bytes: u64) -> Option<usize> {
-        let d = self.devs.get_mut(dev)?;
-        let leaves = &mut d.leaves;
-        let i = *d.leaf_index.entry(key).or_insert_with(|| {
-            let full = leaves.len() >= MAX_LEAVES;
-            if leaves.len() <= MAX_LEAVES {
-                leaves.push(Leaf {
-                    key: (!full).then_some(key),
-                    bytes: (bytes, bytes),
-                });
-            }
-            leaves.len() - 1
-        });
-        let l = leaves.get_mut(i)?;
-        l.bytes = (l.bytes.0.min(bytes), l.bytes.1.max(bytes));
-        Some(i)
+        self.devs.get_mut(dev)?.leaf(key, bytes)
+    }
+
+    /// The pid, where sub-populations are told apart by it.
+    fn pid(&self, pid: u32) -> u32 {
+        if self.by_pid { pid } else { NO_PID }
     }
 
     fn parts_of_request(&mut self, dev: usize, r: &Request) {
@@ -172,17 +141,32 @@ impl Recorder {
             rwbs: r.rwbs,
             class: size_class(r.bytes),
             comm: r.comm,
+            pid: self.pid(r.pid),
             ordered: r.kind != RequestKind::Io,
         };
         let Some(i) = self.leaf(dev, key, r.bytes) else {
             return;
         };
         let cell = self.blocks.at(self.now).device(dev).leaf(i);
+        let mut parts = [f32::NAN; PARTS.len()];
         for (part, s) in REQUEST_PARTS.into_iter().enumerate() {
             // G2D is I2D and G2I of what was inserted.
             if s != Span::G2D || !r.i.is_some() {
-                cell.add(part, r.span(s));
+                let ns = r.span(s).filter(|ns| *ns >= 0);
+                cell.add(part, ns);
+                if let (Some(p), Some(ns)) = (parts.get_mut(part), ns) {
+                    *p = ns as f32;
+                }
             }
+        }
+        // What has no sector is paired by its order: no telling which is which.
+        if !key.ordered
+            && r.bytes > 0
+            && let Some(d) = self.devs.get_mut(dev)
+        {
+            let born = [r.g, r.d_first, r.d].into_iter().find_map(Stamp::get);
+            let at = born.unwrap_or(self.now).0;
+            d.sample.add(range(r.rwbs, r.sector, r.bytes), i, at, parts);
         }
         // An empty flush is not issued: its whole life is its wait.
         if r.issues == 0 {
@@ -339,6 +323,7 @@ impl Sink for Recorder {
             return;
         }
         cell.n[D::AskedBytes as usize] += ev.bytes;
+        cell.n[D::DataBios as usize] += u64::from(ev.bytes > 0);
         let g = self.group(i, facts_of_event(ev));
         let Some(d) = self.devs.get_mut(i) else {
             return;

@@ -4,6 +4,7 @@ use super::run::Unit;
 use crate::metrics::report::Input;
 use serde::{Serialize, Serializer};
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 impl Unit {
     /// For JSON and CSV.
@@ -27,6 +28,29 @@ impl Unit {
 impl Serialize for Unit {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.serialize_str(self.name())
+    }
+}
+
+/// A reason in words: many share one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reason(Rc<str>);
+
+impl From<&str> for Reason {
+    fn from(s: &str) -> Reason {
+        Reason(s.into())
+    }
+}
+
+impl Reason {
+    /// The words.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.serialize_str(&self.0)
     }
 }
 
@@ -59,9 +83,14 @@ pub struct Row {
     pub p: Option<f64>,
     /// Whether the interval excludes "no change".
     pub differs: Option<bool>,
+    /// Whether other random numbers might have decided otherwise (see [`Method::replicates`]); `false` where nothing is decided.
+    pub border: bool,
+    /// p if the error were as great as other random numbers might have made it.
+    #[serde(skip)]
+    pub p_most: Option<f64>,
     /// Reasons of what is absent: field → text.
     #[serde(skip)]
-    pub why: BTreeMap<&'static str, String>,
+    pub why: Vec<(&'static str, Reason)>,
 }
 
 /// A row of the table for people.
@@ -92,6 +121,9 @@ pub struct Moved {
     /// Task; not there: of all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comm: Option<String>,
+    /// Process, told apart with `--by pid`; not there: of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
     /// 1, 2, 3: third of the trace; not there: all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub third: Option<usize>,
@@ -111,6 +143,9 @@ pub struct Moved {
     pub a_n: u64,
     /// Samples.
     pub b_n: u64,
+    /// Pairs of the same request that it is taken from; not there: from all of both sides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pairs: Option<usize>,
     /// Chance, corrected for all sub-populations looked at.
     pub p: f64,
     /// Its part of all time that requests of the device gained or lost in B.
@@ -125,6 +160,24 @@ pub struct Mismatch {
     pub what: &'static str,
     /// In words.
     pub text: String,
+}
+
+/// Requests that both sides have.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq)]
+pub struct Paired {
+    /// Their share of both sides' requests with data: the same letters, sector, length, and place in the row of such.
+    pub share: f64,
+    /// Whether `moved` compares each with itself: where four of five have a partner.
+    pub used: bool,
+}
+
+/// What is left out because there is too much of it.
+#[derive(Clone, Copy, Debug, Default, Serialize, PartialEq)]
+pub struct Smaller {
+    /// Pairs of devices.
+    pub devices: usize,
+    /// Groups of the devices that are listed, counted once for both sides.
+    pub groups: usize,
 }
 
 /// Devices that belong together.
@@ -150,6 +203,10 @@ pub struct Pair {
     pub table: Vec<Line>,
     /// Sub-populations.
     pub moved: Vec<Moved>,
+    /// `None`: a side has several runs, or no requests with data.
+    pub paired: Option<Paired>,
+    /// Smaller groups, not compared.
+    pub smaller_groups: usize,
     /// Every quantity.
     pub quantities: Vec<Row>,
 }
@@ -161,6 +218,9 @@ pub struct SideReport {
     pub runs: Vec<Vec<Input>>,
     /// One a run.
     pub span_ns: Vec<Option<u64>>,
+    /// Runs of which the filters let nothing pass: what there was.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nothing: Vec<String>,
     /// Quality of the runs in words, the worst of them.
     pub quality: &'static str,
 }
@@ -182,11 +242,27 @@ pub struct Method {
     pub stretches: [f64; 2],
 }
 
+/// A trace on both sides.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct Same {
+    /// `path`, `file` (two names of one file), `bytes` (two files with the same bytes).
+    pub what: &'static str,
+    /// Run of A, from 1.
+    pub a: usize,
+    /// Run of B, from 1.
+    pub b: usize,
+    /// In words.
+    pub text: String,
+}
+
 /// The whole answer.
 #[derive(Clone, Debug, Serialize)]
 pub struct CompareReport {
     /// `blkan.compare/1`.
     pub schema: &'static str,
+    /// Said before all else: traces of A that are traces of B as well.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub same: Vec<Same>,
     /// First side.
     pub a: SideReport,
     /// Second side.
@@ -195,6 +271,8 @@ pub struct CompareReport {
     pub method: Method,
     /// Pairs of devices.
     pub devices: Vec<Pair>,
+    /// What is not compared, being smaller.
+    pub smaller: Smaller,
     /// JSON pointer of each null → reason.
-    pub why: BTreeMap<String, String>,
+    pub why: BTreeMap<String, Reason>,
 }

@@ -1,17 +1,24 @@
 //! One run, reduced to numbers with their spreads: its blocks are gone by then.
 
-use super::cells::{Block, DeviceCell, PARTS, Sum};
+use super::bound;
+use super::cells::Block;
 use super::estimate::{Estimator, Per, Sure};
 use super::flushes::Flushes;
+use super::followed::Dev;
 use super::holes::Holes;
-use super::recorder::{Dev, Leaf, Recorder};
+use super::populations::{Population, populations};
+use super::recorder::Recorder;
+use super::sample::Sample;
 use super::table::in_path;
-use super::timeline::PIECES;
+use super::timeline::{PIECES, Timeline};
 use crate::event::{CommId, DevId, Op, Rwbs, TraceMeta};
 use crate::lifecycle::TrackerReport;
 use crate::metrics::Extras;
-use crate::metrics::report::{Device, StatsReport};
+use crate::metrics::keys::Keys;
+use crate::metrics::quality::{self, Verdict};
+use crate::metrics::report::{Device, Input, StatsReport};
 use crate::stats::Resample;
+use rustc_hash::FxHashMap;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -55,27 +62,8 @@ pub(super) struct Quantity {
     pub spread: Sure,
 }
 
-/// A sub-population, with the task's name.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Kind {
-    pub rwbs: String,
-    /// 0, or 1 + the power of two of its sizes.
-    pub class: u64,
-    pub task: String,
-}
-
 /// Thirds of a trace that are told apart.
 pub(super) const THIRDS: usize = 3;
-
-/// Sums of a sub-population.
-#[derive(Clone, Debug)]
-pub(super) struct Population {
-    pub kind: Kind,
-    /// Smallest and greatest size.
-    pub bytes: (u64, u64),
-    /// Its spans, block by block.
-    pub blocks: Vec<[Sum; PARTS.len()]>,
-}
 
 /// One device of a run.
 pub(super) struct RunDevice {
@@ -91,12 +79,69 @@ pub(super) struct RunDevice {
     pub ops: BTreeMap<&'static str, u64>,
     pub bios: Option<u64>,
     pub bytes: Option<f64>,
+    /// Bios with data.
+    pub with_data: u64,
+    /// Events.
+    pub size: u64,
+    /// One of the smaller of too many devices: nothing is kept of it but its name.
+    pub small: bool,
+    /// Names of smaller groups of which nothing else is kept.
+    pub rest: BTreeSet<String>,
+    /// Requests that another trace of the same workload samples too; their places in `populations` by their leaf.
+    pub sample: Sample,
+    pub kind_of: Vec<Option<usize>>,
+    /// When the trace begins, and how long it is, ns.
+    pub from: i64,
+    pub span: i64,
+}
+
+impl RunDevice {
+    /// How many groups it has.
+    pub fn groups(&self) -> usize {
+        let size = |q: &&Quantity| {
+            let p: Vec<&str> = q.path.split('/').collect();
+            matches!(p.as_slice(), ["groups", _, "requests"])
+        };
+        self.rest.len() + self.quantities.iter().filter(size).count()
+    }
+
+    /// A device of which nothing is known but what it is.
+    pub fn named(dev: DevId, name: Option<String>, kind: &'static str) -> RunDevice {
+        RunDevice {
+            dev,
+            name,
+            kind,
+            quantities: Vec::new(),
+            populations: Vec::new(),
+            blocks: 0,
+            tasks: BTreeMap::new(),
+            ops: BTreeMap::new(),
+            bios: None,
+            bytes: None,
+            with_data: 0,
+            size: 0,
+            small: false,
+            rest: BTreeSet::new(),
+            sample: Sample::default(),
+            kind_of: Vec::new(),
+            from: 0,
+            span: 0,
+        }
+    }
 }
 
 /// One trace.
 pub struct Run {
-    /// What `stats` says of it.
-    pub report: StatsReport,
+    /// Its inputs, as `stats` lists them.
+    pub inputs: Vec<Input>,
+    /// Length of the trace, ns; `None` where the source tells no times.
+    pub span_ns: Option<u64>,
+    /// Whether it can be trusted.
+    pub(super) quality: Verdict,
+    /// Whether its groups are named by rwbs alone.
+    pub(super) letters: bool,
+    /// Whether the filters let anything pass, of what there was. `None`: there was no filter, or nothing.
+    pub nothing: Option<String>,
     pub(super) devices: Vec<RunDevice>,
     /// Length of a stretch of time, ns, and how many independent ones there are.
     pub(super) stretch_ns: i64,
@@ -128,54 +173,110 @@ impl Recorder {
             collector,
             keys,
             blocks,
-            devs,
+            mut devs,
             flushes,
+            filtered,
             ..
         } = self;
         let report = collector.finish(tracker, meta, extras);
-        let lone = report.devices.len() == 1;
         let nameless = devs.iter().position(|d| d.dev == DevId::NONE);
-        let mut devices = Vec::new();
         let stages = report.devices.iter().flat_map(|d| d.events.keys());
-        let stages: BTreeSet<&str> = stages.map(|s| s.as_ref()).collect();
-        for (at, device) in report.devices.iter().enumerate() {
-            let place = devs.iter().position(|d| d.dev == device.dev);
-            let of = place.and_then(|i| devs.get(i));
-            let label = |k| {
-                let by = keys.render(k, device.dev, &meta.comms);
-                in_path(&by.into_values().collect::<Vec<_>>().join(","))
-            };
-            let groups = of.map(|d| d.groups.iter().enumerate());
-            let groups = groups.into_iter().flatten().map(|(i, k)| (label(*k), i));
-            let groups: BTreeMap<String, usize> = groups.collect();
-            let mut e = Estimator::new(&blocks, place.unwrap_or(usize::MAX), &draw, groups);
-            e.nameless = nameless.filter(|_| lone);
-            e.step = meta.fields.time_step_ns as f64;
-            e.blind = match (meta.fields.clock, place) {
-                (false, _) => Some("this source does not tell when anything happened".to_string()),
-                (_, None) => {
-                    Some("more devices than are followed by stretches of time".to_string())
-                }
-                _ => None,
-            };
-            if let Some(i) = place {
-                let off = flushes.get(&device.dev).and_then(Flushes::off);
-                e.holes = Holes::of(&blocks, i, device, &e.groups, off, &stages);
-            }
-            devices.push(run_device(device, at, &report, of, &e, meta));
-        }
+        let kept = bound::devices(&report.devices);
+        let read = Read {
+            report: &report,
+            meta,
+            keys: &keys,
+            blocks: &blocks,
+            draw: &draw,
+            flushes: &flushes,
+            nameless: nameless.filter(|_| report.devices.len() == 1),
+            filtered,
+            stages: stages.map(|s| s.as_ref()).collect(),
+            room: bound::groups_of_each(kept.iter().filter_map(|i| report.devices.get(*i))),
+        };
+        let all = report.devices.iter().enumerate();
+        let one = |(at, d): (usize, &Device)| match kept.contains(&at) {
+            true => read.device(at, d, &mut devs),
+            false => bound::small(d),
+        };
+        let devices = all.map(one).collect();
+        let mut groups = report.devices.iter().flat_map(|d| &d.groups);
         Run {
             devices,
             stretch_ns: blocks.span_ns() / draw.pieces as i64,
             pieces: draw.pieces as f64,
-            report,
+            span_ns: report.span_ns,
+            quality: quality::of_stats(&report, filtered).verdict,
+            letters: groups.all(|g| g.by.keys().eq(["rwbs"])),
+            nothing: None,
+            inputs: report.inputs,
         }
+    }
+}
+
+/// A trace that was read to its end: what its devices are reduced from.
+struct Read<'a> {
+    report: &'a StatsReport,
+    meta: &'a TraceMeta,
+    keys: &'a Keys,
+    blocks: &'a Timeline<Block>,
+    draw: &'a Resample,
+    flushes: &'a FxHashMap<DevId, Flushes>,
+    /// Place of what tells no device, if there is one device only.
+    nameless: Option<usize>,
+    /// Filters are on.
+    filtered: bool,
+    /// Letters of the events that the trace has.
+    stages: BTreeSet<&'a str>,
+    /// Groups kept of a device.
+    room: usize,
+}
+
+impl Read<'_> {
+    /// The device at `at` of the report, with its sample, which is taken out of `devs`.
+    fn device(&self, at: usize, d: &Device, devs: &mut [Dev]) -> RunDevice {
+        let place = devs.iter().position(|of| of.dev == d.dev);
+        let sample = place.and_then(|i| devs.get_mut(i));
+        let sample = sample.map(|of| std::mem::take(&mut of.sample));
+        let of = place.and_then(|i| devs.get(i));
+        let e = self.estimator(d, place, of);
+        let mut run = run_device(d, at, self.room, self.report, of, &e, self.meta);
+        run.sample = sample.unwrap_or_default().close();
+        (run.from, run.span) = (self.blocks.start_ns(), self.blocks.span_ns());
+        run
+    }
+
+    /// What tells how sure the numbers of a device are, `of` at `place` among those that are kept by block.
+    fn estimator(&self, d: &Device, place: Option<usize>, of: Option<&Dev>) -> Estimator<'_> {
+        let label = |k| {
+            let by = self.keys.render(k, d.dev, &self.meta.comms);
+            in_path(&by.into_values().collect::<Vec<_>>().join(","))
+        };
+        let groups = of.map(|of| of.groups.iter().enumerate());
+        let groups = groups.into_iter().flatten().map(|(i, k)| (label(*k), i));
+        let groups: BTreeMap<String, usize> = groups.collect();
+        let mut e = Estimator::new(self.blocks, place.unwrap_or(usize::MAX), self.draw, groups);
+        e.nameless = self.nameless;
+        e.filtered = self.filtered;
+        e.step = self.meta.fields.time_step_ns as f64;
+        let blind = match (self.meta.fields.clock, place) {
+            (false, _) => Some("this source does not tell when anything happened"),
+            (_, None) => Some("more devices than are followed by stretches of time"),
+            _ => None,
+        };
+        e.blind = blind.map(str::to_string);
+        if let Some(i) = place {
+            let off = self.flushes.get(&d.dev).and_then(Flushes::off);
+            e.holes = Holes::of(self.blocks, i, d, &e.groups, off, &self.stages);
+        }
+        e
     }
 }
 
 fn run_device(
     d: &Device,
     at: usize,
+    room: usize,
     report: &StatsReport,
     of: Option<&Dev>,
     e: &Estimator<'_>,
@@ -197,28 +298,35 @@ fn run_device(
         ops.insert("fsync", flushes);
     }
     let bios = queued.map(|q| q.values().sum());
-    let asked = d.groups.iter().filter_map(|g| g.bio_bytes.as_ref());
-    let bytes = queued.map(|_| asked.map(|b| b.mean * b.n as f64).sum());
+    let sized = || d.groups.iter().filter_map(|g| g.bio_bytes.as_ref());
+    let bytes = queued.map(|_| sized().map(|b| b.mean * b.n as f64).sum());
+    // Empty flushes have no size.
+    let with_data = sized().map(|b| b.n).sum();
     let mut walk = Walk {
         e,
         report,
         seconds: report.span_ns.map_or(0.0, |n| n as f64 / 1e9),
         bios: bios.filter(|b| *b > 0),
+        kept: bound::groups(d, room),
+        rest: BTreeSet::new(),
         out: Vec::new(),
     };
-    walk.workload(bios, bytes);
+    walk.workload(bios, bytes, with_data);
     walk.device(d, at);
+    let (populations, kind_of) = populations(of, e, &name);
     RunDevice {
-        dev: d.dev,
-        name: d.name.clone(),
-        kind: d.kind,
         quantities: walk.out,
-        populations: populations(of, e, &name),
+        rest: walk.rest,
+        populations,
+        kind_of,
+        size: bound::size(d),
         blocks: e.blocks.blocks().len(),
         tasks,
         ops,
         bios,
         bytes,
+        with_data,
+        ..RunDevice::named(d.dev, d.name.clone(), d.kind)
     }
 }
 
@@ -228,6 +336,9 @@ struct Walk<'a> {
     report: &'a StatsReport,
     seconds: f64,
     bios: Option<u64>,
+    /// Places of the groups that are kept, names of the others.
+    kept: BTreeSet<usize>,
+    rest: BTreeSet<String>,
     out: Vec<Quantity>,
 }
 
@@ -245,6 +356,8 @@ const SKIPPED: [&str; 10] = [
     "histogram",
     "by",
 ];
+/// Why a number is not there that no filter parts: requests in flight are those of all.
+const OF_ALL: &str = "of the whole device; a filter is on";
 /// Numbers of samples: told by the counts.
 const SAMPLES: [&str; 3] = ["n", "zero", "rounded"];
 /// States at the trace's end, and defects of samples: not divided by anything.
@@ -285,7 +398,7 @@ fn divided(path: &[&str], bios: bool) -> Option<Per> {
 }
 
 impl Walk<'_> {
-    fn workload(&mut self, bios: Option<u64>, bytes: Option<f64>) {
+    fn workload(&mut self, bios: Option<u64>, bytes: Option<f64>, with_data: u64) {
         let per = |n: Option<f64>, d: f64| n.filter(|_| d > 0.0).map(|n| n / d);
         let count = bios.map(|b| b as f64);
         let why = "no queue events: what was asked for is not known";
@@ -293,9 +406,13 @@ impl Walk<'_> {
         for (field, v) in [
             ("bios_per_s", per(count, secs)),
             ("bytes_per_s", per(bytes, secs)),
-            ("bytes_per_bio", per(bytes, count.unwrap_or(0.0))),
+            ("bytes_per_bio", per(bytes, with_data as f64)),
         ] {
             let path = format!("workload/{field}");
+            let why = match bytes {
+                Some(_) if field == "bytes_per_bio" => "no bio with data",
+                _ => why,
+            };
             self.take(path, v, v.is_none().then(|| why.to_string()));
         }
     }
@@ -314,7 +431,11 @@ impl Walk<'_> {
                         let by = g.get("by").and_then(Value::as_object);
                         let values = by.into_iter().flatten().filter_map(|(_, v)| v.as_str());
                         let label = in_path(&values.collect::<Vec<_>>().join(","));
-                        self.value(&format!("{name}/{label}"), &format!("{pointer}/{i}"), g);
+                        if self.kept.contains(&i) {
+                            self.value(&format!("{name}/{label}"), &format!("{pointer}/{i}"), g);
+                        } else {
+                            self.rest.insert(label);
+                        }
                     }
                 }
                 v => self.value(name, &pointer, v),
@@ -346,6 +467,10 @@ impl Walk<'_> {
 
     fn take(&mut self, path: String, value: Option<f64>, why: Option<String>) {
         let parts: Vec<&str> = path.split('/').collect();
+        let (value, why) = match self.e.filtered && parts.first() == Some(&"depth") {
+            true => (None, Some(OF_ALL.to_string())),
+            false => (value, why),
+        };
         let per = divided(&parts, self.bios.is_some());
         let den = match per {
             None => Some(1.0),
@@ -369,51 +494,4 @@ impl Walk<'_> {
             spread,
         });
     }
-}
-
-fn populations(
-    of: Option<&Dev>,
-    e: &Estimator<'_>,
-    name: &dyn Fn(CommId) -> String,
-) -> Vec<Population> {
-    let mut out: Vec<Population> = Vec::new();
-    if e.holes.chosen.is_some() {
-        return out;
-    }
-    let mut all: BTreeMap<Kind, (Vec<usize>, (u64, u64))> = BTreeMap::new();
-    for (i, l) in of.map(|d| &d.leaves).into_iter().flatten().enumerate() {
-        let Leaf {
-            key: Some(k),
-            bytes,
-        } = l
-        else {
-            continue;
-        };
-        if k.ordered && e.holes.order.is_some() {
-            continue;
-        }
-        let kind = Kind {
-            rwbs: k.rwbs.to_string(),
-            class: k.class,
-            task: name(k.comm),
-        };
-        let entry = all.entry(kind).or_insert((Vec::new(), *bytes));
-        entry.0.push(i);
-        entry.1 = (entry.1.0.min(bytes.0), entry.1.1.max(bytes.1));
-    }
-    for (kind, (leaves, bytes)) in all {
-        let of_cell = |c: &DeviceCell| -> [Sum; PARTS.len()] {
-            let of: Vec<_> = leaves.iter().filter_map(|l| c.leaves.get(*l)).collect();
-            let sum = |p: usize| of.iter().fold(Sum::default(), |a, l| a.plus(l.0[p]));
-            std::array::from_fn(sum)
-        };
-        let blocks = e.blocks.blocks().iter();
-        let of_block = |b: &Block| b.0.get(e.dev).map(of_cell).unwrap_or_default();
-        out.push(Population {
-            kind,
-            bytes,
-            blocks: blocks.map(of_block).collect(),
-        });
-    }
-    out
 }

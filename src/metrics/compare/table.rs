@@ -99,8 +99,8 @@ fn wanted(rows: &[Row], bio_based: bool, letters: bool) -> Vec<(String, String)>
     out
 }
 
-/// The table. A line is confirmed if it is among the discoveries of all of them: of what the verdict calls real, at most
-/// one in twenty is expected to be chance.
+/// The table. A line is confirmed if it is among the discoveries of all of them, whatever the seed: of what the verdict
+/// calls real, at most one in twenty is expected to be chance.
 pub(super) fn table(rows: &[Row], bio_based: bool, letters: bool) -> Vec<Line> {
     let mut out: Vec<Line> = Vec::new();
     for (label, quantity) in wanted(rows, bio_based, letters) {
@@ -120,7 +120,10 @@ pub(super) fn table(rows: &[Row], bio_based: bool, letters: bool) -> Vec<Line> {
     let tested: Vec<usize> = (0..out.len())
         .filter(|i| rows[out[*i].row].p.is_some())
         .collect();
-    let ps: Vec<f64> = tested.iter().filter_map(|i| rows[out[*i].row].p).collect();
+    let ps: Vec<f64> = tested
+        .iter()
+        .filter_map(|i| rows[out[*i].row].p_most)
+        .collect();
     for (i, found) in tested.into_iter().zip(discoveries(&ps, LEVEL)) {
         out[i].confirmed = found;
     }

@@ -61,6 +61,8 @@ pub(super) struct Tested {
     pub difference: [f64; 2],
     pub ratio: Option<[f64; 2]>,
     pub p: f64,
+    /// p if the error were less or greater by what the number of replicates leaves open.
+    pub p_range: [f64; 2],
 }
 
 /// (b − a) ÷ ln(b ÷ a): between the two; what turns an error of the logarithm of the ratio into one of the difference.
@@ -72,6 +74,7 @@ fn log_mean(a: f64, b: f64) -> f64 {
 /// Compares. Where both numbers are positive and sure enough, on the scale of the logarithm, so that the interval of the
 /// ratio and that of the difference exclude "no change" together.
 pub(super) fn test(a: &Number, b: &Number) -> Tested {
+    let slack = slack(a).max(slack(b));
     let scaled = |n: &Number| n.value > 0.0 && n.se.hypot(n.floor) / n.value < SURE;
     if scaled(a) && scaled(b) {
         let (se, df) = error(&a.share(), &b.share());
@@ -83,6 +86,7 @@ pub(super) fn test(a: &Number, b: &Number) -> Tested {
             difference: [d - reach * k, d + reach * k],
             ratio: Some([(l - reach).exp(), (l + reach).exp()]),
             p: chance(l, se, df),
+            p_range: range(l, se, df, slack),
         };
     }
     let (se, df) = error(a, b);
@@ -92,6 +96,7 @@ pub(super) fn test(a: &Number, b: &Number) -> Tested {
         difference: [d - reach, d + reach],
         ratio: None,
         p: chance(d, se, df),
+        p_range: range(d, se, df, slack),
     }
 }
 
@@ -102,8 +107,25 @@ pub(super) fn log_test(l: f64, se: f64, df: f64) -> (Tested, f64) {
         difference: [l - reach, l + reach],
         ratio: Some([(l - reach).exp(), (l + reach).exp()]),
         p: chance(l, se, df),
+        p_range: [chance(l, se, df); 2],
     };
     (tested, l / se)
+}
+
+/// How far (as a share) an error taken from replicates may be off what endless ones would give: three times the standard
+/// error 1 ÷ √(2n) of a standard deviation of n. One over runs is not drawn.
+fn slack(n: &Number) -> f64 {
+    match n.draws.len() {
+        0 => 0.0,
+        n => 3.0 / (2.0 * n as f64).sqrt(),
+    }
+}
+
+fn range(d: f64, se: f64, df: f64, slack: f64) -> [f64; 2] {
+    [
+        chance(d, se * (1.0 - slack), df),
+        chance(d, se * (1.0 + slack), df),
+    ]
 }
 
 /// How likely a difference this far from 0 is. Without any error equal numbers are equal, and others differ.

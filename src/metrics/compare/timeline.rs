@@ -87,6 +87,11 @@ impl<T: Absorb> Timeline<T> {
         out
     }
 
+    /// When the trace begins, ns.
+    pub fn start_ns(&self) -> i64 {
+        self.start.unwrap_or(0)
+    }
+
     /// Length of the trace, ns.
     pub fn span_ns(&self) -> i64 {
         self.end.saturating_sub(self.start.unwrap_or(self.end))

@@ -5,7 +5,7 @@ use super::report::{Pair, Row};
 use super::run::Unit;
 use super::table::{major, shown};
 use crate::event::{Op, Rwbs};
-use crate::units::{human_bytes, human_ns};
+use crate::units::{human_bytes, human_ns, human_share};
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
@@ -79,15 +79,15 @@ fn plain(v: f64) -> String {
 
 /// `74 % fewer`, `1.8 times as many`.
 fn amount(ratio: f64, less: &str, more: &str) -> String {
-    let pct = (ratio - 1.0).abs() * 100.0;
+    let pct = human_share((ratio - 1.0).abs(), 0);
     match ratio {
         r if r >= 2.0 => format!(
             "{} times as {}",
             plain(r),
             if more == "more" { "many" } else { more }
         ),
-        r if r < 1.0 => format!("{pct:.0} % {less}"),
-        _ => format!("{pct:.0} % {more}"),
+        r if r < 1.0 => format!("{pct} {less}"),
+        _ => format!("{pct} {more}"),
     }
 }
 
@@ -208,9 +208,9 @@ impl Facts<'_> {
         let mut out = Vec::new();
         if let Some((a, b)) = self.real("merge/share").and_then(Self::both) {
             out.push(format!(
-                "{:.1} % of bios are merged instead of {:.1} %",
-                b * 100.0,
-                a * 100.0
+                "{} of bios are merged instead of {}",
+                human_share(b, 1),
+                human_share(a, 1)
             ));
         }
         for g in groups {
@@ -284,7 +284,8 @@ impl Facts<'_> {
                 .filter(|l| row(l).is_some_and(|r| r.p.is_some()))
         };
         let open = |l: &&super::report::Line| !l.confirmed;
-        let maybe = |l: &&super::report::Line| row(l).is_some_and(|r| r.differs == Some(true));
+        let maybe =
+            |l: &&super::report::Line| row(l).is_some_and(|r| r.differs == Some(true) || r.border);
         let perhaps: Vec<String> = tested().filter(open).filter(maybe).map(label).collect();
         let same: Vec<String> = tested()
             .filter(open)

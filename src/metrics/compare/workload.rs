@@ -2,7 +2,7 @@
 
 use super::report::Mismatch;
 use super::run::RunDevice;
-use crate::units::{human_bytes, human_count, human_ns};
+use crate::units::{human_bytes, human_count, human_ns, human_share};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Amounts this far apart are not the same workload's: two runs of one fixed job differ by less.
@@ -17,6 +17,8 @@ struct Asked {
     runs: f64,
     bios: Option<f64>,
     bytes: Option<f64>,
+    /// Bios with data.
+    with_data: f64,
     ops: BTreeMap<&'static str, f64>,
     tasks: BTreeMap<String, f64>,
 }
@@ -26,6 +28,7 @@ fn asked(runs: &[Option<&RunDevice>]) -> Asked {
         runs: runs.len().max(1) as f64,
         bios: Some(0.0),
         bytes: Some(0.0),
+        with_data: 0.0,
         ops: BTreeMap::new(),
         tasks: BTreeMap::new(),
     };
@@ -34,6 +37,7 @@ fn asked(runs: &[Option<&RunDevice>]) -> Asked {
         let Some(d) = d else { continue };
         out.bios = plus(out.bios, d.bios.map(|b| b as f64));
         out.bytes = plus(out.bytes, d.bytes);
+        out.with_data += d.with_data as f64;
         for (o, n) in &d.ops {
             *out.ops.entry(o).or_default() += *n as f64;
         }
@@ -81,9 +85,13 @@ pub(super) fn mismatch(
             let (x, y) = (human_bytes(x / a.runs), human_bytes(y / b.runs));
             say("bytes", format!("A asks for {x}, B for {y}"));
         }
-        if na > 0.0 && nb > 0.0 && apart(x / na, y / nb) {
-            let (x, y) = (human_bytes(x / na), human_bytes(y / nb));
-            say("sizes", format!("a bio of A has {x} on average, of B {y}"));
+        let (da, db) = (a.with_data, b.with_data);
+        if da > 0.0 && db > 0.0 && apart(x / da, y / db) {
+            let (x, y) = (human_bytes(x / da), human_bytes(y / db));
+            say(
+                "sizes",
+                format!("a bio with data of A has {x} on average, of B {y}"),
+            );
         }
     }
     operations(&a, &b, (na, nb), &mut say);
@@ -102,11 +110,11 @@ fn operations(
         let share = |s: &Asked, n: f64| s.ops.get(op).map_or(0.0, |o| o / n.max(1.0));
         let (x, y) = (share(a, na), share(b, nb));
         if (x - y).abs() > MIX {
-            let (x, y) = (x * 100.0, y * 100.0);
+            let (x, y) = (human_share(x, 1), human_share(y, 1));
             let what = if op == "fsync" { "flush" } else { op };
             say(
                 "operations",
-                format!("{what} bios are {x:.1} % of A's and {y:.1} % of B's"),
+                format!("{what} bios are {x} of A's and {y} of B's"),
             );
         }
     }
@@ -140,16 +148,12 @@ mod tests {
 
     fn dev(bios: u64, bytes: f64, ops: &[(&'static str, u64)], task: &str) -> RunDevice {
         RunDevice {
-            dev: DevId::new(8, 0),
-            name: None,
-            kind: "request",
-            quantities: Vec::new(),
-            populations: Vec::new(),
-            blocks: 0,
             tasks: [(task.to_string(), bios)].into(),
             ops: ops.iter().copied().collect(),
             bios: Some(bios),
             bytes: Some(bytes),
+            with_data: bios,
+            ..RunDevice::named(DevId::new(8, 0), None, "request")
         }
     }
 

@@ -105,6 +105,8 @@ mod tests {
             comm: crate::event::CommId(0),
             cpu: 1,
             line: 12,
+            first_sector: 0,
+            first_bytes: 0,
             q: Stamp::at(Nanos(1_000)),
             g: Stamp::at(Nanos(2_000)),
             i: Stamp::NONE,

@@ -1,0 +1,356 @@
+//! Workloads and devices that are named instead of recorded.
+
+use super::ReplayOpts;
+use super::run::Base;
+use super::source::Source;
+use crate::error::{Error, Result};
+use crate::metrics::predict::DeviceFit;
+use crate::model::device::{self, Model};
+use crate::model::policy::{Ata, Zoned};
+use crate::model::workload::{Block004, IopsReader, Plug2k, ZonedWriter};
+use crate::model::{Costs, Disk, Layer, LayerKind, Policy, Service, Workload};
+use crate::units::Nanos;
+
+/// A made workload: name, what it is, its keys, how it is made, and the policy and device it comes with.
+struct Made {
+    name: &'static str,
+    about: &'static str,
+    keys: &'static [&'static str],
+    device: &'static str,
+    make: fn(&Keys, u64) -> Result<(Workload, Policy)>,
+}
+
+const MADE: &[Made] = &[
+    Made {
+        name: "plug2k",
+        about: "buffered 4 KiB random writes on a raw device, fsync every so many pages; a page is written in blocks",
+        keys: &[
+            "jobs", "pages", "fsync", "block", "capacity", "depth", "think_us",
+        ],
+        device: "nvme:iops=180k",
+        make: plug2k,
+    },
+    Made {
+        name: "block004",
+        about: "direct 4 KiB random writes, each but a job's last followed by an fsync; on a disk, or dm with table lines",
+        keys: &["jobs", "writes", "lines", "depth", "capacity", "think_us"],
+        device: "hdd",
+        make: block004,
+    },
+    Made {
+        name: "zoned",
+        about: "writes to sequential zones at a queue depth",
+        keys: &[
+            "writes", "bytes", "depth", "zone", "zones", "random", "think_us",
+        ],
+        device: "null:latency=100us",
+        make: zoned,
+    },
+    Made {
+        name: "reader",
+        about: "random reads in batches, bound by the device's rate",
+        keys: &[
+            "jobs", "batches", "batch", "depth", "bytes", "capacity", "think_us",
+        ],
+        device: "nvme",
+        make: reader,
+    },
+];
+
+/// All made workloads, for `--workload list`.
+pub fn list() -> String {
+    let mut out = String::new();
+    for m in MADE {
+        out.push_str(&format!(
+            "{}: {}\n    keys: {}\n    device: {}\n",
+            m.name,
+            m.about,
+            m.keys.join(", "),
+            m.device
+        ));
+    }
+    out
+}
+
+/// `key=value` pairs of a workload.
+struct Keys(Vec<(String, u64)>);
+
+impl Keys {
+    fn read(m: &Made, text: &str) -> Result<Keys> {
+        let mut out = Vec::new();
+        for part in text.split(',').filter(|p| !p.trim().is_empty()) {
+            let (key, value) = part.split_once('=').unwrap_or((part, "1"));
+            let (key, value) = (key.trim(), value.trim());
+            if !m.keys.contains(&key) {
+                let hint = format!("its keys are {}", m.keys.join(", "));
+                return Err(
+                    Error::usage(format!("--workload {}: no key '{key}'", m.name)).hint(hint),
+                );
+            }
+            let (_, bytes) = crate::units::parse_capacity(value)
+                .map_err(|e| Error::usage(format!("--workload {}: {key}: {e}", m.name)))?;
+            out.push((key.to_string(), bytes));
+        }
+        Ok(Keys(out))
+    }
+
+    fn get(&self, key: &str, default: u64, most: u64) -> Result<u64> {
+        let found = self
+            .0
+            .iter()
+            .rev()
+            .find(|(k, _)| k == key)
+            .map_or(default, |(_, v)| *v);
+        if found > most {
+            return Err(Error::usage(format!(
+                "--workload: {key} {found} is more than {most}"
+            )));
+        }
+        Ok(found)
+    }
+
+    fn small(&self, key: &str, default: u32, most: u32) -> Result<u32> {
+        let v = self.get(key, u64::from(default), u64::from(most))?;
+        Ok(u32::try_from(v).unwrap_or(most))
+    }
+}
+
+/// Bios that a made workload may have in all.
+const BIOS: u64 = 20_000_000;
+
+fn bounded(n: u64) -> Result<()> {
+    match n <= BIOS {
+        true => Ok(()),
+        false => Err(Error::usage(format!(
+            "--workload: {n} bios, at most {BIOS} are made"
+        ))),
+    }
+}
+
+fn plug2k(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
+    let d = Plug2k::default();
+    let block = k.small("block", d.block, 4096)?;
+    if !(512..=4096).contains(&block) || !block.is_power_of_two() {
+        return Err(Error::usage(format!(
+            "--workload plug2k: block {block} is not 512, 1024, 2048 or 4096"
+        )));
+    }
+    let made = Plug2k {
+        jobs: k.small("jobs", d.jobs, 4096)?,
+        pages: k.small("pages", d.pages, 10_000_000)?,
+        fsync: k.small("fsync", d.fsync, 10_000_000)?,
+        capacity: k.get("capacity", d.capacity, 1 << 60)?,
+        disk: depth(k, d.disk)?,
+        block,
+        think: think(k, d.think)?,
+        seed,
+    };
+    bounded(u64::from(made.jobs) * u64::from(made.pages) * u64::from(4096 / block))?;
+    Ok((made.workload(), Policy::default()))
+}
+
+fn block004(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
+    let d = Block004::default();
+    let made = Block004 {
+        jobs: k.small("jobs", d.jobs, 65_536)?,
+        writes: k.small("writes", d.writes, 10_000_000)?,
+        lines: k.small("lines", d.lines, 1024)?,
+        capacity: k.get("capacity", d.capacity, 1 << 60)?,
+        disk: depth(k, d.disk)?,
+        think: think(k, d.think)?,
+        seed,
+    };
+    bounded(2 * u64::from(made.jobs) * u64::from(made.writes))?;
+    let policy = Policy {
+        ata: Ata::Bounce,
+        dm_flush: crate::model::policy::DmFlush::PerLine,
+        ..Policy::default()
+    };
+    Ok((made.workload(), policy))
+}
+
+fn zoned(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
+    let d = ZonedWriter::default();
+    let made = ZonedWriter {
+        writes: k.small("writes", d.writes, 10_000_000)?,
+        bytes: k.small("bytes", d.bytes, 1 << 20)?,
+        depth: k.small("depth", d.depth, 4096)?,
+        zone: k.get("zone", d.zone, 1 << 40)?,
+        zones: k.small("zones", d.zones, 1 << 20)?,
+        random: k.get("random", u64::from(d.random), 1)? == 1,
+        think: think(k, d.think)?,
+        seed,
+    };
+    bounded(u64::from(made.writes))?;
+    let policy = Policy {
+        zoned: Zoned::Plug,
+        ..Policy::default()
+    };
+    Ok((made.workload(), policy))
+}
+
+fn reader(k: &Keys, seed: u64) -> Result<(Workload, Policy)> {
+    let d = IopsReader::default();
+    let made = IopsReader {
+        jobs: k.small("jobs", d.jobs, 4096)?,
+        batches: k.small("batches", d.batches, 10_000_000)?,
+        batch: k.small("batch", d.batch, 4096)?,
+        depth: k.small("depth", d.depth, 65_536)?,
+        bytes: k.small("bytes", d.bytes, 1 << 20)?,
+        capacity: k.get("capacity", d.capacity, 1 << 60)?,
+        think: think(k, d.think)?,
+        seed,
+        ..d
+    };
+    bounded(u64::from(made.jobs) * u64::from(made.batches) * u64::from(made.batch))?;
+    Ok((made.workload(), Policy::default()))
+}
+
+/// A task's own time between two calls.
+fn think(k: &Keys, default: Nanos) -> Result<Nanos> {
+    let us = k.get("think_us", u64::MAX, u64::MAX)?;
+    Ok(match i64::try_from(us) {
+        Ok(us) => Nanos(us.saturating_mul(1000).min(1_000_000_000_000)),
+        Err(_) => default,
+    })
+}
+
+/// The disk with the depth asked for.
+fn depth(k: &Keys, disk: Disk) -> Result<Disk> {
+    let depth = k.small("depth", disk.depth, 65_536)?.max(1);
+    let more = disk.nr_requests.saturating_sub(disk.depth);
+    Ok(Disk {
+        depth,
+        nr_requests: depth.saturating_add(more),
+        ..disk
+    })
+}
+
+/// The device of `--device`: one for all disks.
+///
+/// # Errors
+/// Usage: what was expected.
+pub fn device(given: &[String]) -> Result<Option<Model>> {
+    let [text] = given else {
+        return match given {
+            [] => Ok(None),
+            _ => Err(Error::usage(
+                "--device: one device for all disks".to_string(),
+            )),
+        };
+    };
+    let wrong = |e: String| {
+        Error::usage(format!("--device {text}: {e}"))
+            .hint("e.g. nvme:iops=180k, sata-ssd, hdd:flush_us=8000, null:latency=100us")
+    };
+    device::parse(text).map(Some).map_err(wrong)
+}
+
+/// The source of a made workload.
+///
+/// # Errors
+/// Usage: an unknown workload, key or device.
+pub fn made(text: &str, o: &ReplayOpts) -> Result<Source> {
+    let (name, keys) = text.split_once(':').unwrap_or((text, ""));
+    let unknown = || {
+        let names: Vec<&str> = MADE.iter().map(|m| m.name).collect();
+        Error::usage(format!("--workload: no workload named '{name}'")).hint(format!(
+            "there are {}; `--workload list` tells more",
+            names.join(", ")
+        ))
+    };
+    let m = MADE
+        .iter()
+        .find(|m| m.name == name.trim())
+        .ok_or_else(unknown)?;
+    let (workload, policy) = (m.make)(&Keys::read(m, keys)?, o.seed)?;
+    let model = match device(&o.device)? {
+        Some(model) => model,
+        None => device::parse(m.device).map_err(Error::usage)?,
+    };
+    let layers = workload.topology.layers.iter();
+    let models = layers.filter_map(|l| fit_of(l, &model)).collect();
+    let n = workload.topology.layers.len();
+    let devices = move |policy: &Policy, seed: u64| {
+        let model = match policy.iops_cap {
+            Some(cap) => model.clone().capped(cap),
+            None => model.clone(),
+        };
+        let one = |k: usize| model.service(seed.wrapping_add(k as u64));
+        Ok((0..n).map(one).collect::<Vec<Box<dyn Service>>>())
+    };
+    Ok(Source {
+        base: Ok(Base {
+            workload,
+            costs: Costs::default(),
+            devices: Box::new(devices),
+            seed: o.seed,
+        }),
+        policy,
+        recorded: None,
+        signature: None,
+        models,
+        notes: vec![format!("a made workload: {}", m.about)],
+    })
+}
+
+fn fit_of(l: &Layer, model: &Model) -> Option<DeviceFit> {
+    let LayerKind::Disk(d) = &l.kind else {
+        return None;
+    };
+    Some(DeviceFit {
+        dev: l.dev.to_string(),
+        model: timing(model),
+        disk: describe(d),
+        fit: Vec::new(),
+    })
+}
+
+/// A timing in words.
+pub fn timing(m: &Model) -> String {
+    let us = |ns: f64| format!("{:.0} µs", ns / 1e3);
+    let mut parts = Vec::new();
+    if let Some(c) = m.cap {
+        if c.per_command > 0 {
+            parts.push(format!(
+                "at most {:.0} commands/s",
+                1e9 / c.per_command as f64
+            ));
+        }
+        if c.per_kib > 0 {
+            parts.push(format!(
+                "at most {:.0} MB/s",
+                1_024_000.0 / c.per_kib as f64
+            ));
+        }
+    }
+    if m.channels > 0 {
+        parts.push(format!("{} at once", m.channels));
+    }
+    for (class, times) in &m.times {
+        let means: Vec<String> = times.iter().map(|t| us(t.mean(4096))).collect();
+        parts.push(format!("{} {}", class.name(), means.join(", ")));
+    }
+    parts.join(", ")
+}
+
+/// A disk's limits in words.
+pub fn describe(d: &Disk) -> String {
+    let mut parts = vec![
+        format!("{}, depth {}", d.sched.name(), d.depth),
+        format!("{} requests", d.nr_requests),
+        format!("at most {} KiB", d.max_sectors / 2),
+    ];
+    parts.push(match (d.write_cache, d.fua) {
+        (false, _) => "no volatile write cache".to_string(),
+        (true, false) => "write cache, no FUA".to_string(),
+        (true, true) => "write cache, FUA".to_string(),
+    });
+    if d.zone_sectors > 0 {
+        parts.push(format!("zones of {} MiB", d.zone_sectors / 2048));
+    }
+    if d.wbt_limit > 0 {
+        parts.push(format!("writeback throttled at {}", d.wbt_limit));
+    }
+    parts.join(", ")
+}
