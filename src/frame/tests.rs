@@ -110,6 +110,8 @@ fn request(id: u64) -> Request {
         comm: CommId(0),
         cpu: 1,
         line: u32::MAX,
+        first_sector: id * 8,
+        first_bytes: 4096,
         q: odd(1),
         g: odd(2),
         i: Stamp::NONE,
