@@ -4,8 +4,8 @@
 
 usage: compare.py BLKAN TRACE...
 
-Needs a build with tables. Spark needs pyspark and Java; without them its part is skipped, and that is said. Set
-QUERIES_NEED_SPARK=1 to fail instead.
+Needs a build with tables. Spark needs pyspark and Java; without pyspark, or with QUERIES_NO_SPARK=1, its part is skipped,
+and that is said. QUERIES_NEED_SPARK=1 makes a missing pyspark a failure.
 """
 
 import glob
@@ -199,6 +199,8 @@ def main():
         print(f"{len(stats)} traces, {len(files)} files")
         reports = [compare("polars", by_polars(blkan, data), stats)]
         try:
+            if os.environ.get("QUERIES_NO_SPARK"):
+                raise ImportError("switched off")
             reports.append(compare("spark", by_spark(data), stats))
         except ImportError as e:
             if os.environ.get("QUERIES_NEED_SPARK"):

@@ -12,6 +12,8 @@ mod corpus;
 mod cross_format;
 mod docs;
 mod figures;
+#[cfg(feature = "plots")]
+mod figures_drawn;
 mod golden;
 mod hard_cases;
 mod hostile;
