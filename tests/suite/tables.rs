@@ -18,26 +18,27 @@ fn the_page_lists_the_columns() {
     d.done();
 }
 
-/// `docs/output-rows.md` has a section of the command, with a row for every column, in order, with its type.
+/// `docs/output-rows.md` has a section of the command, with a row for every column, in order, with its type and unit.
 fn page_lists<T: Record>(command: &str, d: &mut Differences) {
     let page = fs::read_to_string(root().join("docs/output-rows.md")).expect("docs/output-rows.md");
     let head = format!("## Columns of `{command}`");
     let section = page.split_once(&head).map(|s| s.1).unwrap_or_default();
     let section = section.split("\n#").next().unwrap_or_default();
     let rows = section.lines().filter(|l| l.starts_with("| `"));
-    let listed: Vec<[String; 2]> = rows
+    let listed: Vec<[String; 3]> = rows
         .map(|l| {
             let mut cells = l.split('|').map(|c| c.trim().trim_matches('`').to_string());
             cells.next();
             [
                 cells.next().unwrap_or_default(),
                 cells.next().unwrap_or_default(),
+                cells.next().unwrap_or_default(),
             ]
         })
         .collect();
-    let want: Vec<[String; 2]> = T::COLUMNS
+    let want: Vec<[String; 3]> = T::COLUMNS
         .iter()
-        .map(|c| [c.name.to_string(), c.type_name().to_string()])
+        .map(|c| [c.name, c.type_name(), c.unit].map(str::to_string))
         .collect();
     d.check(listed == want, || {
         format!("docs/output-rows.md, {command}:\nlisted {listed:?}\nwanted {want:?}")
