@@ -18,7 +18,7 @@ Examples:
   blkan requests --op write --csv trace.gz > rq.csv     all fields, for a spreadsheet
   blkan requests --json trace.gz | jq 'select(.requeues > 0)'
   blkan requests -o rq.parquet trace.gz                 a table for polars, pandas, DuckDB, Spark
-  blkan requests -o data/ --partition host=db7,dev trace.gz    its part of a data set of many traces";
+  blkan requests -o data/ --partition host=db7,trace,dev trace.gz    its part of a data set of many";
 
 /// Examples of `bios`.
 pub const BIOS: &str = "\

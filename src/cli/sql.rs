@@ -11,7 +11,7 @@ use std::path::PathBuf;
 Examples:
   blkan sql 'select rwbs, count(*), avg(d2c_ns) from requests group by rwbs' trace.gz
   blkan sql 'select comm, sum(bytes) as b from bios group by comm order by b desc' trace.gz
-  blkan sql --csv queries/rwbs.sql data/          a file with a query, over a data set
+  blkan sql --csv queries/requests.sql data/      a file with a query, over a data set
 
 Columns: docs/output-rows.md. Whole numbers are int64. Data sets: docs/fleet.md")]
 pub struct SqlArgs {

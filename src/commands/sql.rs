@@ -21,12 +21,12 @@ const SPILL: usize = 1 << 20;
 /// # Errors
 /// A query that cannot be answered; unreadable input or output.
 pub fn sql(o: &SqlOpts) -> Result<Done> {
-    let text = query_text(&o.query)?;
     let traces = &o.input.traces;
     let mut tables = 0;
     for t in traces {
         tables += usize::from(holds_tables(t)?);
     }
+    let text = query_text(&o.query)?;
     if tables == traces.len() && tables > 0 {
         no_window(o)?;
         let query = Query::over_files(&text, traces)?;

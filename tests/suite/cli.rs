@@ -1,6 +1,6 @@
 //! The command line as people and scripts meet it.
 
-use super::support::{blkan, finish, root, run, sorted};
+use super::support::{blkan, finish, root, run, sorted, walk};
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -59,6 +59,11 @@ fn scratch() -> tempfile::TempDir {
     for name in ["trace", "before", "after", "a", "b", "a1", "a2", "b1", "b2"] {
         let to = dir.path().join(format!("{name}.gz"));
         fs::copy(root().join(LONG), to).expect("a copy");
+    }
+    let queries = dir.path().join("queries");
+    fs::create_dir(&queries).expect("a directory");
+    for q in walk(&root().join("queries")) {
+        fs::copy(&q, queries.join(q.file_name().expect("a name"))).expect("a copy");
     }
     for d in ["etc/bash_completion.d", "home/.local/share/man/man1"] {
         fs::create_dir_all(dir.path().join(d)).expect("a directory");
