@@ -66,22 +66,3 @@ impl<T: Record> Table<T> {
         match self.never {}
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::event::BlockEvent;
-
-    #[test]
-    fn the_feature_is_named() {
-        let e = Table::<BlockEvent>::new(FileKind::Arrow, &[])
-            .err()
-            .unwrap();
-        assert_eq!(e.exit_code(), 2);
-        assert!(
-            e.to_string().starts_with(
-                "this build has no tables: cargo build --release (feature \"tables\")"
-            )
-        );
-    }
-}
