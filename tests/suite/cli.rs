@@ -116,11 +116,8 @@ fn the_examples_of_help_work() {
     }
     for e in examples(&run(&["--help"]).text()) {
         let o = shell(&harmless(&e), dir.path());
-        assert!(
-            o.status.success(),
-            "{e}: {}",
-            String::from_utf8_lossy(&o.stderr)
-        );
+        let err = String::from_utf8_lossy(&o.stderr);
+        assert!(o.status.success() || lacks(&err), "{e}: {err}");
     }
 }
 
