@@ -21,7 +21,7 @@ pub(super) fn columns<'a>(name: &str, all: impl Iterator<Item = (&'a str, &'a st
     let mut names: Vec<String> = Vec::new();
     for (d, column, table) in near {
         let both = format!("{column} ({table})");
-        if d <= best + 1 && names.len() < 4 {
+        if d == best && names.len() < 4 {
             names.push(both);
         }
     }

@@ -1,6 +1,6 @@
 //! Tables read back by polars.
 
-use super::{Column, FileKind, Get, Record, Table, Value, values};
+use super::{Column, FileKind, Get, Query, Record, Table, Value, values};
 use crate::event::{Action, BlockEvent, CommId, DevId, Fields, Rwbs};
 use crate::lifecycle::{Bio, BioFate, MergeKind, Outcome, Pairing, Request, RequestKind, Stamp};
 use crate::units::Nanos;
@@ -233,4 +233,29 @@ fn equal_rows_are_equal_bytes() {
     for kind in KINDS {
         assert_eq!(written(kind, 20, &rows), written(kind, 20, &rows));
     }
+}
+
+#[test]
+fn rows_of_a_union_are_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let requests: Vec<_> = (0..25).map(|n| (request(n), Some("fio"))).collect();
+    let bios: Vec<_> = (0..7).map(|n| (bio(n), None)).collect();
+    let kind = FileKind::Parquet;
+    std::fs::write(dir.path().join("r.parquet"), written(kind, 10, &requests)).unwrap();
+    std::fs::write(dir.path().join("b.parquet"), written(kind, 10, &bios)).unwrap();
+    let ask = |sql: &str| {
+        let query = Query::over_files(sql, &[dir.path().to_path_buf()]).unwrap();
+        let answer = query.answer().unwrap();
+        assert_eq!(answer.height(), 1, "{sql}");
+        let cell = answer.row(0).next().unwrap();
+        format!("{cell:?}")
+    };
+    let union = "select id from requests where id < 20 union all select id from bios";
+    assert_eq!(
+        ask(&format!("select count(*) from ({union}) t")),
+        "Uint(27)"
+    );
+    let filtered = format!("select count(*) from ({union}) t where id < 5");
+    assert_eq!(ask(&filtered), "Uint(10)");
+    assert_eq!(ask("select count(*) from bios"), "Uint(7)");
 }
