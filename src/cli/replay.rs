@@ -122,7 +122,7 @@ struct ModelArgs {
     /// When bios arrive
     #[arg(long, value_name = "HOW", value_enum, default_value_t = ArrivalsArg::Closed)]
     arrivals: ArrivalsArg,
-    /// A device instead of the timing in the trace: KIND[:key=value,…], e.g. nvme:iops=180k or MAJ,MIN=hdd:flush_us=8000
+    /// A device instead of the timing in the trace: KIND[:key=value,…], e.g. nvme:iops=180k, hdd:flush_us=8000
     #[arg(long, value_name = "DEVICE")]
     device: Vec<String>,
     /// A made workload instead of a trace: KIND[:key=value,…]; `list` shows them

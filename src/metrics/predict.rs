@@ -21,11 +21,17 @@ pub struct ErrorRow {
 pub struct Band {
     /// As simulated.
     pub value: f64,
-    /// The lower end.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
+    /// The lower end; `None`: not known, see `why`.
+    pub low: Option<f64>,
+    /// The upper end; `None`: not known, see `why`.
+    pub high: Option<f64>,
+    /// Why there is no band.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<&'static str>,
 }
+
+/// Beyond this the replay of the recorded policy tells nothing of how far another may be off: it is off by nearly all there is.
+const USELESS: f64 = 0.95;
 
 /// Per device and quantity.
 pub type Errors = BTreeMap<String, BTreeMap<&'static str, ErrorRow>>;
@@ -106,7 +112,8 @@ pub fn key(d: &Device, span_ns: Option<u64>) -> Key {
     let flushes: Vec<&Group> = d.groups.iter().filter(|g| flush(g)).collect();
     let all: Vec<&Group> = d.groups.iter().collect();
     let bios = sum(&data, |g| g.bios);
-    let requests = sum(&data, |g| Some(g.requests)).filter(|_| d.kind == "request");
+    let requests = sum(&data, |g| Some(g.requests.saturating_sub(g.passthrough)))
+        .filter(|_| d.kind == "request");
     let merged = sum(&data, |g| g.merged_bios);
     let run = span_ns.filter(|n| *n > 0);
     let issues = |groups: &[&Group]| mean(groups, |g| Some((g.completed?, g.issues_per_rq?)));
@@ -135,7 +142,7 @@ pub fn key(d: &Device, span_ns: Option<u64>) -> Key {
         "depth" => d.depth.as_ref().map(|x| x.mean),
         "run_ns" => whole(run),
         "bios_per_s" => rate(whole(bios)),
-        "bytes_per_s" => rate(Some(bytes.unwrap_or(0.0) * whole(bios).unwrap_or(0.0))),
+        "bytes_per_s" => rate(bytes.zip(whole(bios)).map(|(size, n)| size * n)),
         _ => None,
     };
     let numbers = QUANTITIES.iter().filter_map(|(n, _)| Some((*n, value(n)?)));
@@ -148,7 +155,7 @@ pub fn key(d: &Device, span_ns: Option<u64>) -> Key {
 /// Requests of the group carry data.
 fn has_data(g: &Group) -> bool {
     let sized = |s: &Option<super::report::SizeDist>| s.as_ref().is_some_and(|s| s.n > 0);
-    !flush(g) && (sized(&g.bio_bytes) || sized(&g.issue_bytes)) && g.passthrough == 0
+    !flush(g) && (sized(&g.bio_bytes) || sized(&g.issue_bytes))
 }
 
 /// The numbers of every device.
@@ -190,20 +197,49 @@ pub fn errors(recorded: &[Key], simulated: &[Key]) -> Errors {
 pub fn bands(run: &[Key], errors: &Errors) -> BTreeMap<String, BTreeMap<&'static str, Band>> {
     let device = |k: &Key| {
         let own = errors.get(&k.dev);
-        let band = |(name, v): (&&'static str, &f64)| {
-            let wrong = own.and_then(|e| e.get(name)?.relative)?;
-            let right = if wrong > -1.0 { v / (1.0 + wrong) } else { *v };
-            let far = 2.0 * v - right;
-            let band = Band {
-                value: *v,
-                low: right.min(far).max(0.0),
-                high: right.max(far),
-            };
-            Some((*name, band))
-        };
+        let band = |(name, v): (&&'static str, &f64)| Some((*name, around(*v, own?.get(name)?)));
         (k.dev.clone(), k.numbers.iter().filter_map(band).collect())
     };
     run.iter().map(device).collect()
+}
+
+/// The band of a number, whose error under the recorded policy is `e`.
+fn around(v: f64, e: &ErrorRow) -> Band {
+    let without = |why| Band {
+        value: v,
+        low: None,
+        high: None,
+        why: Some(why),
+    };
+    match (e.recorded, e.simulated, e.relative) {
+        (None, _, _) => without("the recording does not show it"),
+        (_, None, _) => without("the replay of the recorded policy does not show it"),
+        (_, _, None) => without("the recording has none of it, the replay of its policy has"),
+        (Some(r), Some(s), _) if r == 0.0 && s == 0.0 && v != 0.0 => {
+            without("the recording and the replay of its policy have none of it")
+        }
+        (_, _, Some(wrong)) if wrong <= -USELESS => {
+            without("the replay of the recorded policy has next to none of it")
+        }
+        (_, _, Some(wrong)) => {
+            let right = v / (1.0 + wrong);
+            let far = 2.0 * v - right;
+            Band {
+                value: v,
+                low: Some(right.min(far).max(0.0)),
+                high: Some(right.max(far)),
+                why: None,
+            }
+        }
+    }
+}
+
+/// Tests of candidates ÷ bios with data of devices that have requests; `None` if none did.
+pub fn per_bio(tests: u64, r: &StatsReport) -> Option<f64> {
+    let disks = r.devices.iter().filter(|d| d.kind == "request");
+    let data = disks.flat_map(|d| d.groups.iter().filter(|g| has_data(g)));
+    let bios: u64 = data.filter_map(|g| g.bios).sum();
+    (bios > 0).then(|| tests as f64 / bios as f64)
 }
 
 /// What was recorded.
@@ -269,7 +305,7 @@ pub struct RunPart {
     pub key: Vec<Key>,
     /// Per device and quantity.
     pub band: BTreeMap<String, BTreeMap<&'static str, Band>>,
-    /// Requests of the plug that were tested for each bio which looked there; `None` if none did.
+    /// Requests of plugs that were tested for a merge ÷ bios with data; `None` without such bios.
     pub tests_per_bio: Option<f64>,
     /// Last minus first event time.
     pub span_ns: Option<u64>,

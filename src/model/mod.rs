@@ -10,6 +10,7 @@ pub mod engine;
 pub mod parts;
 pub mod policy;
 pub mod program;
+pub mod reblock;
 pub mod signature;
 pub mod topology;
 pub mod workload;

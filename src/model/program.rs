@@ -17,6 +17,9 @@ pub struct BioSpec {
     pub rwbs: Rwbs,
     /// Where no request is free the bio ends with -EAGAIN and is submitted again, blocking, by this worker (io_uring).
     pub retry_by: Option<u32>,
+    /// In a zoned disk's write plug it goes by the zone's work also where its zone is idle: another task than its own was seen to make
+    /// its request.
+    pub by_work: bool,
     /// Never merged (REQ_NOMERGE), e.g. since the trace's own submitter forbade it.
     pub no_merge: bool,
 }

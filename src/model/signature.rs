@@ -209,9 +209,15 @@ impl Counts {
 }
 
 impl Signature {
-    /// Requeues of device flushes and of other requests, and device flushes that ended.
-    pub fn requeued(&self) -> (u64, u64, u64) {
-        let sum = |f: fn(&Counts) -> u64| self.devices.values().map(f).sum();
+    /// Bios that were merged in plugs.
+    pub fn plug_merges(&self) -> u64 {
+        self.devices.values().map(|c| c.plug).sum()
+    }
+
+    /// Requeues of device flushes and of other requests, and device flushes that ended, on the devices that are `of` interest.
+    pub fn requeued(&self, of: fn(DevId) -> bool) -> (u64, u64, u64) {
+        let devices = || self.devices.iter().filter(|(dev, _)| of(**dev));
+        let sum = |f: fn(&Counts) -> u64| devices().map(|(_, c)| f(c)).sum();
         (
             sum(|c| c.flush_requeues),
             sum(|c| c.requeues),

@@ -215,8 +215,11 @@ pub fn replay_csv(r: &ReplayReport) -> Vec<u8> {
         for k in keys {
             for (name, v) in &k.numbers {
                 let band = of.and_then(|x| x.band.get(&k.dev)?.get(name));
-                let low = band.map_or(String::new(), |b| b.low.to_string());
-                let high = band.map_or(String::new(), |b| b.high.to_string());
+                let text = |v: Option<f64>| v.map_or(String::new(), |v| v.to_string());
+                let (low, high) = (
+                    text(band.and_then(|b| b.low)),
+                    text(band.and_then(|b| b.high)),
+                );
                 let value = v.to_string();
                 let cells = [run, label, &k.dev, name, &value, &low, &high];
                 super::csv::line(cells.into_iter(), &mut out);
@@ -231,6 +234,12 @@ pub fn replay_csv(r: &ReplayReport) -> Vec<u8> {
     }
     for x in &r.runs {
         add("what-if", &x.label, &x.key, Some(x));
+    }
+    for x in &r.runs {
+        if let Some(why) = &x.refused {
+            let cells = ["what-if", &x.label, "", "refused", why, "", ""];
+            super::csv::line(cells.into_iter(), &mut out);
+        }
     }
     out
 }

@@ -1,6 +1,6 @@
 //! `replay` on fixtures: which policy it finds, what it predicts, what it refuses.
 
-use super::support::{json, root, run};
+use super::support::{Differences, json, root, run};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -300,4 +300,116 @@ fn every_policy_has_its_part_in_the_documentation() {
             assert!(named, "{}: {v}", p.name);
         }
     }
+}
+
+/// A made workload with what it needs, an option, two of its values, and a number that they must tell apart.
+const OPTIONS: &[(&[&str], &str, &str, &str)] = &[
+    (&["plug2k"], "--plug", "oldest,newest", "merged_per_bio"),
+    (
+        &["plug2k", "--plug", "oldest"],
+        "--plug-limit",
+        "16,31",
+        "merged_per_bio",
+    ),
+    (&["plug2k"], "--nomerges", "0,2", "merged_per_bio"),
+    (
+        &["plug2k", "--plug", "newest"],
+        "--max-sectors",
+        "2,1280",
+        "issue_bytes",
+    ),
+    (
+        &["plug2k", "--device", "hdd"],
+        "--sched",
+        "none,mq-deadline",
+        "q2c_ns",
+    ),
+    (
+        &["block004", "--device", "hdd"],
+        "--flush",
+        "head,tail",
+        "flush_wait_ns",
+    ),
+    (
+        &["block004", "--device", "hdd"],
+        "--ata",
+        "bounce,park",
+        "issues_per_flush",
+    ),
+    (
+        &["block004:lines=2"],
+        "--dm-flush",
+        "per-line,per-device",
+        "flush_bios",
+    ),
+    (&["plug2k", "--depth", "32"], "--wbt", "off,on", "depth"),
+    (&["zoned:depth=64"], "--zoned", "plug,pipeline", "q2c_ns"),
+    (&["zoned:depth=64"], "--zoned", "lock,plug", "q2c_ns"),
+    (&["plug2k"], "--soft-block-size", "2048,4096", "bios"),
+    (&["plug2k"], "--soft-block-size", "512,2048", "bios"),
+    (&["plug2k"], "--depth", "1,64", "depth"),
+    (&["reader"], "--iops-cap", "10000,100000", "bios_per_s"),
+];
+
+/// A row that says what another policy would have done must not be the same simulation under another name.
+#[test]
+fn every_option_changes_what_it_is_about() {
+    let mut d = Differences::default();
+    for (workload, option, values, number) in OPTIONS {
+        let args = [&["--workload"], *workload, &[*option, *values]].concat();
+        let r = made(&args);
+        let of = |k: usize| {
+            let keys = r["runs"][k]["key"].as_array().expect("numbers");
+            let all = keys.iter().filter_map(|k| k["numbers"][*number].as_f64());
+            all.collect::<Vec<f64>>()
+        };
+        let (a, b) = (of(0), of(1));
+        d.check(!a.is_empty() && a != b, || {
+            format!("{workload:?} {option} {values}: {number} is {a:?} either way")
+        });
+    }
+    d.done();
+}
+
+#[test]
+fn a_cap_is_a_ceiling_and_short_commands_count_by_their_bytes() {
+    let rate = |args: &[&str]| numbers(&made(args)["runs"][0])["bios_per_s"];
+    // plug2k's device does 180,000 commands a second.
+    let (own, more) = (
+        rate(&["--workload", "plug2k"]),
+        rate(&["--workload", "plug2k", "--iops-cap", "2000000"]),
+    );
+    assert!(more <= own * 1.001, "{own} {more}");
+    let less = rate(&["--workload", "plug2k", "--iops-cap", "10000"]);
+    assert!(less < own / 4.0, "{own} {less}");
+    // 1 MB/s is 1,953 commands of 512 bytes.
+    let short = rate(&["--workload", "reader:bytes=512", "--device", "null:mbps=1"]);
+    assert!(short < 2_500.0, "{short}");
+}
+
+#[test]
+fn a_trace_is_that_of_a_row_that_ran_and_locks_need_their_scheduler() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let out = dir.path().join("out.txt");
+    let path = out.to_string_lossy().into_owned();
+    let zoned = ["replay", "--json", "--workload", "zoned:writes=500"];
+    let r = run(&[&zoned[..], &["--zoned", "lock", "--trace-out", &path]].concat());
+    assert_eq!(r.code, Some(0), "{}", r.err);
+    let v: Value = serde_json::from_slice(&r.out).expect("JSON");
+    assert_eq!(v["runs"][0]["policy"]["sched"], "mq-deadline");
+    let stats = json(&["stats"], &out);
+    for what in ["requests", "bios", "merged_bios"] {
+        let of = |v: &Value| v["devices"][0]["groups"][0][what].clone();
+        assert_eq!(of(&stats), of(&v["runs"][0]), "{what}");
+    }
+    std::fs::remove_file(&out).expect("removed");
+    let r = run(&[
+        &zoned[..],
+        &["--zoned", "lock", "--sched", "none", "--trace-out", &path],
+    ]
+    .concat());
+    let v: Value = serde_json::from_slice(&r.out).expect("JSON");
+    let why = v["runs"][0]["refused"].as_str().unwrap_or_default();
+    assert!(why.contains("mq-deadline alone"), "{why}");
+    assert!(!out.exists() && r.err.contains("not written"), "{}", r.err);
 }

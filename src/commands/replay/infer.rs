@@ -2,7 +2,7 @@
 
 use super::run::Base;
 use crate::error::Result;
-use crate::event::Op;
+use crate::event::{DevId, Op};
 use crate::model::policy::{Ata, DmFlush, FlushInsert, PlugMode, Sched, Zoned};
 use crate::model::signature::{Signature, Term};
 use crate::model::{LayerKind, Policy, Workload};
@@ -18,6 +18,8 @@ pub struct Facts {
     pub zoned: bool,
     /// Some disk has mq-deadline.
     pub deadline: bool,
+    /// Some disk may be behind libata.
+    pub scsi: bool,
 }
 
 impl Facts {
@@ -43,6 +45,7 @@ impl Facts {
             lines: layers().any(|k| matches!(k, LayerKind::Linear(l) if l.len() > 1)),
             zoned: disks().any(|d| d.zone_sectors > 0),
             deadline: disks().any(|d| d.sched == Sched::MqDeadline),
+            scsi: w.topology.layers.iter().any(|l| behind_libata(l.dev)),
         }
     }
 }
@@ -236,10 +239,22 @@ pub fn infer(base: &Base, start: Policy, told: &[&str], recorded: &Signature) ->
         }
     }
     if free("plug") {
-        let all = each(&held, "plug", &PLUGS, PlugMode::name, |p, v| p.plug = v);
+        let mut all = each(&held, "plug", &PLUGS, PlugMode::name, |p, v| p.plug = v);
+        // Merges in plugs were seen: a plug that never merges is not what was recorded.
+        if recorded.plug_merges() > CHANCE && free("nomerges") && held.nomerges < 2 {
+            all.retain(|(_, p)| p.plug != PlugMode::None);
+        }
         held = s.best(held, all, OF_PLUG)?;
     }
     outcome(s, &held)
+}
+
+/// Merges taken for those of a plug that may be another's: not more than a few.
+const CHANCE: u64 = 2;
+
+/// Majors of SCSI disks (Documentation/admin-guide/devices.txt): the only ones behind libata.
+pub fn behind_libata(dev: DevId) -> bool {
+    matches!(dev.major(), 8 | 65..=71 | 128..=135)
 }
 
 /// The exclusion shows in what is requeued: a flush only where it bounces, other commands beside flushes only where there
@@ -247,7 +262,7 @@ pub fn infer(base: &Base, start: Policy, told: &[&str], recorded: &Signature) ->
 fn ata(recorded: &Signature) -> Ata {
     /// Requeues a device flush that are more than chance (a busy host requeues now and then).
     const OFTEN: f64 = 0.02;
-    let (flushes, others, ended) = recorded.requeued();
+    let (flushes, others, ended) = recorded.requeued(behind_libata);
     let often = |n: u64| n as f64 > OFTEN * ended.max(1) as f64;
     match (often(flushes), often(others)) {
         (true, _) => Ata::Bounce,

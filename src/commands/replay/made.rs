@@ -285,6 +285,7 @@ pub fn made(text: &str, o: &ReplayOpts) -> Result<Source> {
             costs: Costs::default(),
             devices: Box::new(devices),
             seed: o.seed,
+            made: true,
         }),
         policy,
         recorded: None,

@@ -8,12 +8,12 @@ mod sweep;
 
 pub use sweep::Switches;
 
-use super::output::{Output, colored};
+use super::output::{Output, colored, complain, spare_inputs};
 use super::plot::put_figures;
 use super::{Done, InputOpts, OutputOpts, Rows, Window};
 use crate::error::{Error, Kind, Result};
 use crate::event::BlockEvent;
-use crate::format::{Known, WRITERS};
+use crate::format::{Known, WRITERS, Wrote};
 use crate::metrics::figures::policies;
 use crate::metrics::predict::{self, Key, RecordedPart, ReplayReport, RunPart, RunnerUp, SelfPart};
 use crate::metrics::report::StatsReport;
@@ -21,6 +21,7 @@ use crate::model::policy::{Sched, Zoned};
 use crate::model::signature::Term;
 use crate::model::{LayerKind, Policy};
 use crate::present::{self, Style};
+use crate::units::human_count;
 use infer::{Inferred, infer};
 use run::{Base, Simulated};
 use source::Source;
@@ -75,6 +76,7 @@ pub fn replay(o: &ReplayOpts) -> Result<Done> {
         out.finish()?;
         return Ok(Done::Sound);
     }
+    spare(o)?;
     let (source, damaged) = source::open(o)?;
     let report = answer(o, source)?;
     if let Some(path) = &o.plot {
@@ -88,6 +90,32 @@ pub fn replay(o: &ReplayOpts) -> Result<Done> {
     } else {
         Done::Sound
     })
+}
+
+/// No file that is written is an input, or another that is written.
+fn spare(o: &ReplayOpts) -> Result<()> {
+    let written = [&o.trace_out, &o.plot];
+    for file in written.into_iter().flatten() {
+        let output = OutputOpts {
+            file: Some(file.clone()),
+            ..o.output.clone()
+        };
+        spare_inputs(&o.input, &output)?;
+    }
+    let all: Vec<&PathBuf> = written
+        .into_iter()
+        .chain([&o.output.file])
+        .flatten()
+        .collect();
+    let twice = all
+        .iter()
+        .enumerate()
+        .any(|(i, p)| all.iter().skip(i + 1).any(|q| q == p));
+    match twice {
+        true => Err(Error::usage("-o, --trace-out and --plot name one file")
+            .hint("each writes a file of its own")),
+        false => Ok(()),
+    }
 }
 
 /// A policy as JSON names it: the scheduler is that of the first disk where none was named.
@@ -139,35 +167,100 @@ fn answer(o: &ReplayOpts, s: Source) -> Result<ReplayReport> {
         Err(why) => {
             report.runs = refused(o.sweep.rows(&start)?, &why)?;
             report.notes.push(why);
+            not_written(o);
             return Ok(report);
         }
     };
-    let mut last = start.clone();
     let mut policy = start.clone();
     let mut misfit = None;
     if let (Some(signature), Some(rec)) = (&s.signature, &report.recorded) {
         let found = infer(&base, start, &told, signature)?;
         policy = found.policy.clone();
         misfit = unlike(&found);
-        last = policy.clone();
-        report.own = Some(own(&base, found, &rec.key)?);
+        let mut replayed = own(&base, found, &rec.key)?;
+        if !o.device.is_empty() {
+            // How far that is off is the device's doing, not the model's.
+            replayed.error.clear();
+            report.notes.push(ON_ANOTHER.to_string());
+        }
+        report.own = Some(replayed);
     }
     if let Some(why) = misfit {
         report.runs = refused(o.sweep.rows(&policy)?, &why)?;
         report.notes.push(why);
+        not_written(o);
         return Ok(report);
     }
-    let facts = infer::Facts::of(&base.workload);
-    for row in o.sweep.rows(&policy)? {
-        last = row.policy.clone();
-        report
-            .runs
-            .push(what_if(&base, row, &facts, report.own.as_ref())?);
-    }
-    if let Some(path) = &o.trace_out {
-        write_trace(&base, &last, path)?;
-    }
+    let ran = what_ifs(o, &base, &policy, &mut report)?;
+    trace_out(o, &base, ran, &report)?;
     Ok(report)
+}
+
+/// Runs every row, and returns the last policy that ran: that of a row, else the recorded one.
+fn what_ifs(
+    o: &ReplayOpts,
+    base: &Base,
+    policy: &Policy,
+    report: &mut ReplayReport,
+) -> Result<Option<(String, Policy)>> {
+    let facts = infer::Facts::of(&base.workload);
+    let own = "the recorded policy".to_string();
+    let mut rows = o.sweep.rows(policy)?;
+    if rows.is_empty() && base.made {
+        // Nothing was recorded that could stand alone.
+        rows.push(Row {
+            label: "as made".to_string(),
+            policy: policy.clone(),
+        });
+    }
+    let mut ran = report.own.is_some().then(|| (own, policy.clone()));
+    for row in rows {
+        let row = with_what_it_needs(row);
+        let run = what_if(base, &row, &facts, report.own.as_ref())?;
+        if run.refused.is_none() {
+            ran = Some((row.label, row.policy));
+        }
+        report.runs.push(run);
+    }
+    Ok(ran)
+}
+
+/// `--trace-out`: the events of what ran last.
+fn trace_out(
+    o: &ReplayOpts,
+    base: &Base,
+    ran: Option<(String, Policy)>,
+    report: &ReplayReport,
+) -> Result<()> {
+    match (&o.trace_out, ran) {
+        (Some(path), Some((label, policy))) => {
+            write_trace(base, &policy, path)?;
+            let last = report.runs.last();
+            if last.is_some_and(|r| r.refused.is_some()) && !o.output.quiet {
+                let path = path.display();
+                complain(&format!(
+                    "note: the last row was refused; {path} holds the events of {label}"
+                ));
+            }
+        }
+        _ => not_written(o),
+    }
+    Ok(())
+}
+
+/// Why there are no bands.
+const ON_ANOTHER: &str = "on another device the replay of the recorded policy does not tell how far the model is off: no bands";
+
+/// Nothing ran whose events could be written.
+fn not_written(o: &ReplayOpts) {
+    if let Some(path) = &o.trace_out
+        && !o.output.quiet
+    {
+        let path = path.display();
+        complain(&format!(
+            "warning: nothing was simulated: {path} is not written"
+        ));
+    }
 }
 
 /// Why the recorded policy is none of those modelled, if so: what every one of them decides comes out quite differently.
@@ -248,24 +341,34 @@ fn say(t: &Term) -> String {
     format!("{} of {}: {a:.4} recorded, {b:.4} replayed", t.what, t.dev)
 }
 
-fn what_if(base: &Base, row: Row, facts: &infer::Facts, own: Option<&SelfPart>) -> Result<RunPart> {
-    let mut row = row;
-    if row.policy.zoned == Zoned::Lock && row.policy.sched.is_none() {
-        // Zones are locked by mq-deadline alone (ELEVATOR_F_ZBD_SEQ_WRITE, 6.1).
+/// Zones are locked by mq-deadline alone (ELEVATOR_F_ZBD_SEQ_WRITE, 6.1): a row that asks for the lock and names no scheduler
+/// gets it.
+fn with_what_it_needs(mut row: Row) -> Row {
+    let names_sched = row.label.split(", ").any(|p| p.starts_with("sched "));
+    if row.policy.zoned == Zoned::Lock && !names_sched {
         row.policy.sched = Some(Sched::MqDeadline);
     }
+    row
+}
+
+fn what_if(
+    base: &Base,
+    row: &Row,
+    facts: &infer::Facts,
+    own: Option<&SelfPart>,
+) -> Result<RunPart> {
     let policy = named(&row.policy, base)?;
-    if let Some(why) = source::cannot(&row, base, facts) {
-        return Ok(empty(policy, row.label, Some(why)));
+    if let Some(why) = source::cannot(row, base, facts) {
+        return Ok(empty(policy, row.label.clone(), Some(why)));
     }
     let run = base.run(&row.policy, true, None)?;
     let t = run.tally;
-    let tests = (t.plug_attempts > 0).then(|| t.plug_tests as f64 / t.plug_attempts as f64);
     let run = stats(run)?;
     let key = predict::keys(&run);
+    let tests = predict::per_bio(t.plug_tests, &run);
     Ok(RunPart {
         policy,
-        label: row.label,
+        label: row.label.clone(),
         refused: None,
         band: own.map_or_else(Default::default, |o| predict::bands(&key, &o.error)),
         tests_per_bio: tests,
@@ -274,6 +377,9 @@ fn what_if(base: &Base, row: Row, facts: &infer::Facts, own: Option<&SelfPart>) 
         key,
     })
 }
+
+/// Bytes that are gathered before they are written.
+const CHUNK: usize = 1 << 20;
 
 /// The simulated events as a trace that every command reads: blkan's own text, or by the name's ending blkparse's.
 fn write_trace(base: &Base, policy: &Policy, path: &Path) -> Result<()> {
@@ -292,21 +398,39 @@ fn write_trace(base: &Base, policy: &Policy, path: &Path) -> Result<()> {
         fields: &meta.fields,
     };
     let mut writer = (info.start)();
-    let mut bytes = Vec::new();
-    writer.begin(&known, &mut bytes);
-    let mut each = |ev: &BlockEvent| {
-        // What a format cannot say of an event is told by `convert`; the model emits nothing beyond either format.
-        let _ = writer.event(ev, &known, &mut bytes);
-    };
-    base.run(policy, false, Some(&mut each))?;
-    writer.end(&meta.names, Some(0), &mut bytes);
-    let o = OutputOpts {
+    let mut out = Output::new(&OutputOpts {
         file: Some(path.to_path_buf()),
         ..OutputOpts::default()
+    });
+    let mut bytes = Vec::new();
+    let mut failed = None;
+    let mut left_out = 0u64;
+    writer.begin(&known, &mut bytes);
+    let mut each = |ev: &BlockEvent| {
+        left_out += u64::from(matches!(
+            writer.event(ev, &known, &mut bytes),
+            Wrote::Not(_)
+        ));
+        if bytes.len() >= CHUNK && failed.is_none() {
+            failed = out.write(&bytes).err();
+        }
+        if bytes.len() >= CHUNK {
+            bytes.clear();
+        }
     };
-    let mut out = Output::new(&o);
+    base.run(policy, false, Some(&mut each))?;
+    failed.map_or(Ok(()), Err)?;
+    writer.end(&meta.names, Some(0), &mut bytes);
     out.write(&bytes)?;
-    out.finish()
+    out.finish()?;
+    if left_out > 0 {
+        complain(&format!(
+            "warning: {} simulated events have no form in {name} and are left out of {}",
+            human_count(left_out),
+            path.display()
+        ));
+    }
+    Ok(())
 }
 
 fn render(report: &ReplayReport, o: &ReplayOpts) -> Result<Vec<u8>> {

@@ -6,6 +6,7 @@ use crate::lifecycle::{Bio, FlushStep, Merge, Request, Sink, Tracker};
 use crate::metrics::report::StatsReport;
 use crate::metrics::{Collector, CollectorOptions, Extras};
 use crate::model::engine::{Of, Out, Tally, simulate};
+use crate::model::reblock::reblocked;
 use crate::model::signature::Signature;
 use crate::model::{Costs, Policy, Service, Workload};
 use crate::units::Nanos;
@@ -26,6 +27,8 @@ pub struct Base {
     pub devices: Devices,
     /// Of what is drawn.
     pub seed: u64,
+    /// A made workload: its devices are whatever they are said to be.
+    pub made: bool,
 }
 
 /// Numbers and signature, fed together.
@@ -150,6 +153,8 @@ impl Base {
         full: bool,
         also: Option<&mut dyn FnMut(&BlockEvent)>,
     ) -> Result<Simulated> {
+        let reblocked = policy.soft_block_size.map(|b| reblocked(&self.workload, b));
+        let workload = reblocked.as_ref().unwrap_or(&self.workload);
         let meta = self.meta();
         let mut measures = match full {
             true => Measures::full(),
@@ -165,13 +170,7 @@ impl Base {
             also,
         };
         let mut services = (self.devices)(policy, self.seed)?;
-        let tally = simulate(
-            &self.workload,
-            policy,
-            &self.costs,
-            &mut services,
-            &mut feed,
-        )?;
+        let tally = simulate(workload, policy, &self.costs, &mut services, &mut feed)?;
         let mut measures = feed.measures;
         let tracker = feed.tracker.finish(&mut measures);
         let extras = Extras {

@@ -15,6 +15,7 @@ use crate::metrics::predict::DeviceFit;
 use crate::metrics::report::StatsReport;
 use crate::model::device::{Fit, OpFit};
 use crate::model::policy::{Ata, DmFlush, Switch, Zoned};
+use crate::model::reblock::has_blocks;
 use crate::model::signature::Signature;
 use crate::model::workload::{self, Options, Recorded, Recorder, ZonesFrom};
 use crate::model::{LayerKind, Policy};
@@ -133,7 +134,8 @@ fn missing(tracker: &TrackerReport, open: &[Nanos], issued: u64) -> f64 {
     let end = tracker.span.map_or(0, |s| s.1.0);
     let stale = open.iter().filter(|d| end - d.0 > LONG).count() as u64;
     let lost: u64 = tracker.devices.iter().map(|d| d.completions_missing).sum();
-    (lost + stale) as f64 / issued.max(1) as f64
+    // What was given up may never have been issued.
+    ((lost + stale) as f64 / issued.max(1) as f64).min(1.0)
 }
 
 fn traced(o: &ReplayOpts) -> Result<(Source, bool)> {
@@ -179,7 +181,7 @@ fn traced(o: &ReplayOpts) -> Result<(Source, bool)> {
         Err(why) => (Err(why), Policy::default(), Vec::new()),
         Ok(r) => {
             notes.extend(r.notes.iter().cloned());
-            let (policy, models) = (start(&r, longest), models(&r));
+            let (policy, models) = (start(&r, longest, &options), models(&r));
             (Ok(base(r, o.seed)), policy, models)
         }
     };
@@ -245,6 +247,7 @@ fn base(r: Recorded, seed: u64) -> Base {
             Ok(fits.map(|(k, f)| model(k, f)).collect())
         }),
         seed,
+        made: false,
     }
 }
 
@@ -264,7 +267,7 @@ fn fitted(f: &OpFit) -> String {
 }
 
 /// What the trace shows of its policy without a replay.
-fn start(r: &Recorded, longest_plug: u64) -> Policy {
+fn start(r: &Recorded, longest_plug: u64, options: &Options) -> Policy {
     let disks = || {
         r.workload
             .topology
@@ -276,7 +279,10 @@ fn start(r: &Recorded, longest_plug: u64) -> Policy {
             })
     };
     let default = Policy::default();
+    let told = options.queues.values().filter_map(|q| q.nomerges).max();
     Policy {
+        // 0, 1 or 2 (`queue_nomerges_store`, block/blk-sysfs.c).
+        nomerges: told.map_or(default.nomerges, |n| n.min(2) as u8),
         // A plug that was emptied of more requests than 5.15 holds: the limit of a later kernel, whatever its order.
         plug_limit: (longest_plug > 16).then_some(32),
         wbt: match disks().any(|d| d.wbt_limit > 0) {
@@ -325,6 +331,9 @@ pub fn cannot(row: &Row, base: &Base, facts: &Facts) -> Option<String> {
             return Some(none.to_string());
         }
     }
+    if named("ata ") && p.ata != Ata::Off && !facts.scsi && !base.made {
+        return Some("no disk of this trace is behind libata (none is an sd)".to_string());
+    }
     if named("dm-flush ") && !(facts.lines && facts.flushes) {
         let why = match p.dm_flush {
             DmFlush::PerLine | DmFlush::PerDevice => {
@@ -340,8 +349,16 @@ pub fn cannot(row: &Row, base: &Base, facts: &Facts) -> Option<String> {
                 .to_string(),
         );
     }
-    if named("block size ") && !base.workload.bios.iter().any(|b| b.bytes > 0) {
-        return Some("no bio with data is in this trace".to_string());
+    if named("block size ") && !has_blocks(&base.workload) {
+        return Some(
+            "no write of this trace lies within a page of 4 KiB: none is of one block".to_string(),
+        );
+    }
+    if p.zoned == Zoned::Lock && named("sched none") {
+        return Some(
+            "zones are locked by mq-deadline alone: without a scheduler there is no lock"
+                .to_string(),
+        );
     }
     None
 }

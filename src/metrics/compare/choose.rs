@@ -6,13 +6,20 @@ use super::moved::{Change, Statistic};
 const MOST: f64 = 0.85;
 /// Part of its change that the rest of a wider sub-population must have made as well to have changed alike.
 const ALIKE: f64 = 0.5;
+/// A rest that is less of a wider sub-population than this cannot tell whether it changed: what is left when two estimates are
+/// subtracted is their noise.
+const REST: f64 = 0.05;
+
+/// Requests that were compared.
+fn count(c: &Change<'_>) -> f64 {
+    c.pairs.map_or(c.sums[1].n, |n| n as f64)
+}
 
 /// How much there is to change: of typical times the number of requests, of means all ns in A.
 fn size(c: &Change<'_>) -> f64 {
-    let n = c.pairs.map_or(c.sums[1].n, |n| n as f64);
     match c.statistic {
-        Statistic::Geometric => n,
-        Statistic::Mean => c.sums[0].sum / c.sums[0].n * n,
+        Statistic::Geometric => count(c),
+        Statistic::Mean => c.sums[0].sum / c.sums[0].n * count(c),
     }
 }
 
@@ -32,7 +39,9 @@ fn gain(c: &Change<'_>) -> f64 {
 /// Whether what the wide one has beside the narrow one changed like it.
 fn rest_alike(wide: &Change<'_>, narrow: &Change<'_>) -> bool {
     let beside = size(wide) - size(narrow);
-    beside > 0.0 && (gain(wide) - gain(narrow)) / beside / effect(narrow) >= ALIKE
+    let few = count(wide) - count(narrow) <= REST * count(wide);
+    !few && beside > REST * size(wide)
+        && (gain(wide) - gain(narrow)) / beside / effect(narrow) >= ALIKE
 }
 
 /// The most telling change, or in its place: that of the whole trace, if it holds as much there; that of a wider

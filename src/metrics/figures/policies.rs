@@ -157,12 +157,13 @@ fn panels(columns: &[Column<'_>], dev: &str) -> Vec<Panel> {
         };
         for (i, c) in columns.iter().enumerate() {
             let band = c.run.and_then(|r| r.band.get(dev)?.get(quantity));
-            let Some(b) = band.filter(|b| b.high > b.low) else {
+            let ends = band.and_then(|b| b.low.zip(b.high));
+            let Some((low, high)) = ends.filter(|(low, high)| high > low) else {
                 continue;
             };
             let x = i as f64 + 0.5;
             let line = Mark::Line {
-                points: vec![(x, Some(b.low)), (x, Some(b.high))],
+                points: vec![(x, Some(low)), (x, Some(high))],
             };
             series.push(Series::new("", BAND, line));
         }

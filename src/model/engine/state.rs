@@ -26,6 +26,8 @@ pub(super) struct Bio {
     pub no_merge: bool,
     /// Who submits it again if it would have to wait; [`NO_PID`]: it waits.
     pub retry_by: u32,
+    /// Goes by its zone's work.
+    pub by_work: bool,
     /// Running number; parts have their whole's.
     pub number: u64,
     /// Parts and clones that have not ended, itself included.
@@ -273,6 +275,7 @@ pub(super) fn plain_bio(layer: u32, sector: u64, bytes: u64, rwbs: Rwbs) -> Bio 
         fua: rwbs.fua(),
         no_merge: false,
         retry_by: NO_PID,
+        by_work: false,
         number: 0,
         remaining: 1,
         parent: NONE,

@@ -181,6 +181,7 @@ impl Sim<'_> {
         let mut b = super::state::plain_bio(u32::from(s.layer), s.sector, s.bytes, s.rwbs);
         b.no_merge = s.no_merge;
         b.retry_by = s.retry_by.unwrap_or(NO_PID);
+        b.by_work = s.by_work;
         b.spec = spec;
         b.ctx = c;
         self.ctxs[c].outstanding += 1;

@@ -31,7 +31,7 @@ impl Sim<'_> {
         };
         let cpu = self.ctxs[c].cpu;
         let answer = match &mut self.disks[layer].zones {
-            Zones::Plug(p) => p.write(zone, w, b.retry_by != NO_PID),
+            Zones::Plug(p) => p.write(zone, w, b.by_work || b.retry_by != NO_PID),
             Zones::Pipe(p) => p.write(zone, w, cpu),
             Zones::Off | Zones::Lock(_) => return false,
         };

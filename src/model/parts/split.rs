@@ -48,7 +48,7 @@ impl Cut {
 }
 
 /// Sectors of a memory page of 4 KiB.
-const PAGE: u64 = 8;
+pub const PAGE: u64 = 8;
 
 /// A write of the page cache to a raw block device, as it was and as it would be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,7 +68,11 @@ pub struct Piece {
 pub fn with_block(writes: &[(u64, u64)], block: u64, out: &mut Vec<Piece>) {
     let block = block.clamp(1, PAGE);
     for (i, (sector, sectors)) in writes.iter().copied().enumerate() {
-        if sectors == 0 || sectors > PAGE || sector % PAGE + sectors > PAGE {
+        if sectors == 0
+            || sectors > PAGE
+            || sector % PAGE + sectors > PAGE
+            || sector > u64::MAX - PAGE
+        {
             out.push(Piece {
                 sector,
                 sectors,

@@ -41,6 +41,7 @@ impl Maker {
             bytes,
             rwbs,
             retry_by: None,
+            by_work: false,
             no_merge: false,
         });
         Step::Submit(k)

@@ -37,6 +37,12 @@ const FREE: usize = 8;
 /// The programs, and the bios in the order of their submission.
 pub fn tasks(b: &Build<'_>, notes: &mut Vec<String>) -> (Vec<Task>, Vec<BioSpec>) {
     let (bios, spec_of) = bios(b);
+    let odd = b.rec.seen.iter().filter(|s| !on_a_disk(s)).count();
+    if odd > 0 {
+        notes.push(format!(
+            "{odd} bios at places that no disk has are left out (damaged lines? `check` tells)"
+        ));
+    }
     let mut marks: BTreeMap<u32, Vec<Mark>> = BTreeMap::new();
     for m in &b.rec.marks {
         marks.entry(m.pid).or_default().push(*m);
@@ -66,11 +72,20 @@ pub fn tasks(b: &Build<'_>, notes: &mut Vec<String>) -> (Vec<Task>, Vec<BioSpec>
     (out, bios)
 }
 
+/// Whether a disk can have such a place: a damaged number is no bio to replay.
+fn on_a_disk(s: &Seen) -> bool {
+    s.bytes.is_multiple_of(512) && (s.sector == NO_SECTOR || s.sector <= LAST)
+}
+
+/// No disk has more sectors.
+pub const LAST: u64 = u64::MAX / 1024;
+
 /// The bios of the workload, and their place by place in the recording.
 fn bios(b: &Build<'_>) -> (Vec<BioSpec>, Vec<Option<u32>>) {
     let mut out = Vec::new();
     let mut place = Vec::with_capacity(b.rec.seen.len());
     for (s, top) in b.rec.seen.iter().zip(b.tops) {
+        let top = top.as_ref().filter(|_| on_a_disk(s));
         let Some(top) = top else {
             place.push(None);
             continue;
@@ -82,11 +97,9 @@ fn bios(b: &Build<'_>) -> (Vec<BioSpec>, Vec<Option<u32>>) {
             sector: if s.sector == NO_SECTOR { 0 } else { s.sector },
             bytes: s.bytes,
             rwbs: s.rwbs,
-            retry_by: match again {
-                Some(a) => Some(a.pid),
-                // What may wait passes an idle zone; what the worker got may not (block/blk-zoned.c:blk_zone_wplug_handle_write).
-                None => s.elsewhere.then_some(s.maker),
-            },
+            retry_by: again.map(|a| a.pid),
+            // What may wait passes an idle zone; what the worker got may not (block/blk-zoned.c:blk_zone_wplug_handle_write).
+            by_work: s.elsewhere,
             no_merge: false,
         });
     }

@@ -283,6 +283,7 @@ fn bio(rng: &mut Rng, layer: u16, at: &mut Places, zoned: bool) -> BioSpec {
         bytes: sectors * 512,
         rwbs,
         // A flush never asks for an end at once: io_uring leaves fsync to a worker.
+        by_work: false,
         retry_by: if !empty && chance(rng, 5) {
             Some(900)
         } else {

@@ -44,6 +44,7 @@ fn write(sector: u64, sectors: u64) -> BioSpec {
         bytes: sectors * 512,
         rwbs: Rwbs::new(b"WS"),
         retry_by: None,
+        by_work: false,
         no_merge: false,
     }
 }

@@ -48,6 +48,7 @@ fn writers(tasks: u32, sessions: usize, sched: Sched) -> Case {
                         bytes: 2048,
                         rwbs: Rwbs::new(b"WS"),
                         retry_by: None,
+                        by_work: false,
                         no_merge: false,
                     });
                 }

@@ -98,6 +98,7 @@ impl World {
             bytes: sectors * 512,
             rwbs: Rwbs::new(rwbs.as_bytes()),
             retry_by: None,
+            by_work: false,
             no_merge: false,
         });
         self.w.bios.len() as u32 - 1
