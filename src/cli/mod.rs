@@ -10,6 +10,7 @@ mod generate;
 mod plot;
 mod policy;
 mod replay;
+mod report;
 mod rows;
 mod sql;
 mod stats;
@@ -34,6 +35,7 @@ Examples:
   blkan explain trace.gz               why the I/O looks as it does
   blkan compare before.gz after.gz     what a change really changed
   blkan plot --all trace.gz -o figures/   pictures of latency, phases, sizes, depth and more
+  blkan report trace.gz -o report.html   all of it as one page for the browser
   zcat trace.gz | blkan requests -     every request, one a line
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 damaged input with --strict"
@@ -51,6 +53,7 @@ enum Command {
     Compare(compare::CompareArgs),
     Replay(Box<replay::ReplayArgs>),
     Plot(plot::PlotArgs),
+    Report(Box<report::ReportArgs>),
     /// Every event, one row each
     #[command(after_help = rows::EVENTS)]
     Events(rows::RowArgs),
@@ -100,6 +103,7 @@ fn run(command: Command) -> Result<Done> {
         Command::Compare(a) => commands::compare(&a.opts()),
         Command::Replay(a) => commands::replay(&a.opts()?),
         Command::Plot(a) => commands::plot(&a.opts()),
+        Command::Report(a) => commands::report(&a.opts()),
         Command::Events(a) => commands::events(&a.opts()),
         Command::Requests(a) => commands::requests(&a.opts()),
         Command::Bios(a) => commands::bios(&a.opts()),

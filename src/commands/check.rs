@@ -4,7 +4,7 @@ use super::output::{Output, colored};
 use super::session::{self, Consumer, Finished};
 use super::stats::input;
 use super::warnings::shown;
-use super::{CheckOpts, Done, Rows, open, warnings};
+use super::{CheckOpts, Done, Rows, Window, open, warnings};
 use crate::error::Result;
 use crate::event::{Action, DevId};
 use crate::format::ImportReport;
@@ -35,13 +35,8 @@ struct WithQueue<'a> {
 pub fn check(o: &CheckOpts) -> Result<Done> {
     let mut totals = BlkparseTotals::default();
     let finished = session::run(&o.input, &o.window, &o.output, &mut totals)?;
-    let report = report(o, &finished, &totals);
-    let row = |q: &open::QueueDevice| QueueRow {
-        name: q.name.clone(),
-        dev: q.dev,
-        info: q.info.clone(),
-    };
-    let queue: Vec<QueueRow> = finished.queue.iter().map(row).collect();
+    let report = report(&o.window, &finished, &totals);
+    let queue = queue_rows(&finished);
     let mut out = Output::new(&o.output);
     match o.output.rows {
         Rows::Json => out.write(&present::json::document(&WithQueue {
@@ -61,7 +56,18 @@ pub fn check(o: &CheckOpts) -> Result<Done> {
     })
 }
 
-fn report(o: &CheckOpts, f: &Finished, totals: &BlkparseTotals) -> CheckReport {
+/// What `--queue` told.
+pub(super) fn queue_rows(f: &Finished) -> Vec<QueueRow> {
+    let row = |q: &open::QueueDevice| QueueRow {
+        name: q.name.clone(),
+        dev: q.dev,
+        info: q.info.clone(),
+    };
+    f.queue.iter().map(row).collect()
+}
+
+/// How far the trace can be trusted.
+pub(super) fn report(window: &Window, f: &Finished, totals: &BlkparseTotals) -> CheckReport {
     let inputs: Vec<CheckInput> = f.reports.iter().map(check_input).collect();
     let devices: Vec<CheckDevice> = f
         .tracker
@@ -73,9 +79,9 @@ fn report(o: &CheckOpts, f: &Finished, totals: &BlkparseTotals) -> CheckReport {
     let plain: Vec<_> = inputs.iter().map(|i| i.input.clone()).collect();
     let recorder = Recorder::from(&f.meta.fields);
     let mut quality = quality::judge(&plain, &facts, &recorder);
-    super::stats::remedy(f, &o.window).apply(&mut quality);
+    super::stats::remedy(f, window).apply(&mut quality);
     let missing = quality::missing(&facts, &recorder);
-    let (summary, summary_note) = summary(o, f, totals);
+    let (summary, summary_note) = summary(window, f, totals);
     let differ = summary
         .iter()
         .flat_map(|c| &c.rows)
@@ -176,7 +182,7 @@ fn account(a: &Account) -> AccountRow {
 
 /// blkparse's summary against our counts, or why there is nothing to compare.
 fn summary(
-    o: &CheckOpts,
+    window: &Window,
     f: &Finished,
     totals: &BlkparseTotals,
 ) -> (Vec<Comparison>, Option<&'static str>) {
@@ -201,7 +207,7 @@ fn summary(
             );
         }
     };
-    if o.window.cuts_time() {
+    if window.cuts_time() {
         return (
             Vec::new(),
             Some("--from and --to: the summary covers the whole trace"),
@@ -224,7 +230,7 @@ fn summary(
         .collect();
     let mut compared: Vec<Comparison> = sure.iter().map(|s| with(s, named(s))).collect();
     compared.extend(by_numbers(&open, &unnamed, &with));
-    if o.window.devs.is_empty() {
+    if window.devs.is_empty() {
         return (compared, None);
     }
     compared.retain(|c| c.dev.is_some_and(|d| totals.device(d).is_some()));

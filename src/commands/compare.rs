@@ -168,7 +168,7 @@ fn run(trace: &Path, o: &CompareOpts, damaged: &mut bool) -> Result<Run> {
         capacity: f.capacity,
         names: f.names,
     };
-    let mut run = sink.recorder.finish(f.tracker, &f.meta, extras, o.seed);
+    let (mut run, _) = sink.recorder.finish(f.tracker, &f.meta, extras, o.seed);
     run.nothing = nothing.map(|e| {
         let hint = e.hint.map_or(String::new(), |h| format!(" ({h})"));
         format!("{}: {}{hint}", trace.display(), e.message)

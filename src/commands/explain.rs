@@ -107,7 +107,8 @@ pub fn explained(o: &ExplainOpts, levels: Vec<Levels>) -> Result<Explained> {
     })
 }
 
-fn queues(told: &[QueueDevice]) -> BTreeMap<DevId, QueueInfo> {
+/// What `--queue` told, by device.
+pub(super) fn queues(told: &[QueueDevice]) -> BTreeMap<DevId, QueueInfo> {
     let known = told.iter().filter_map(|q| Some((q.dev?, q.info.clone())));
     known.collect()
 }

@@ -116,7 +116,7 @@ pub fn plot(o: &PlotOpts) -> Result<Done> {
         drawable()?;
     }
     let image = image(o)?;
-    let labels = labels(o, &traces)?;
+    let labels = named_after(&o.labels, &traces, &o.with)?;
     let mut damaged = false;
     let mut side = |traces: &[PathBuf], label: &str| side(o, traces, label, &mut damaged);
     let a = side(&traces, &labels.0)?;
@@ -210,9 +210,16 @@ fn image(o: &PlotOpts) -> Result<Option<Image>> {
 }
 
 /// What the traces are called in pictures.
-fn labels(o: &PlotOpts, traces: &[PathBuf]) -> Result<(String, String)> {
-    let two = !o.with.is_empty();
-    if o.labels.len() > 1 + usize::from(two) {
+///
+/// # Errors
+/// More names are given than there are traces.
+pub(super) fn named_after(
+    given: &[String],
+    traces: &[PathBuf],
+    with: &[PathBuf],
+) -> Result<(String, String)> {
+    let two = !with.is_empty();
+    if given.len() > 1 + usize::from(two) {
         return Err(Error::usage("more --label than traces").hint("one for each side"));
     }
     let base = |p: &[PathBuf], parts: usize| {
@@ -225,18 +232,18 @@ fn labels(o: &PlotOpts, traces: &[PathBuf]) -> Result<(String, String)> {
         all.get(from..).unwrap_or_default().join("/")
     };
     let (mut a, mut b) = match two {
-        true => (base(traces, 1), base(&o.with, 1)),
+        true => (base(traces, 1), base(with, 1)),
         false => (base(traces, 2), String::new()),
     };
     if two && a == b {
         // Recordings of one setup are often named alike, in directories that tell them apart.
         let parent = |p: &[PathBuf]| base(p, 2).split('/').next().unwrap_or_default().to_string();
-        (a, b) = (parent(traces), parent(&o.with));
+        (a, b) = (parent(traces), parent(with));
     }
     if two && a == b {
         (a, b) = ("A".to_string(), "B".to_string());
     }
-    let mut told = o.labels.iter().cloned();
+    let mut told = given.iter().cloned();
     Ok((told.next().unwrap_or(a), told.next().unwrap_or(b)))
 }
 

@@ -158,7 +158,7 @@ fn moved(all: &[Moved], style: Style, out: &mut String) {
 }
 
 /// The time that a sub-population gained or lost at B, beside all that B's requests took: lost time may be more than is left.
-fn gained(share: f64) -> String {
+pub(super) fn gained(share: f64) -> String {
     let what = if share < 0.0 { "less" } else { "more" };
     match share.abs() {
         s if s > 1.0 => format!(

@@ -262,7 +262,7 @@ pub fn reasons(index: usize, r: &StatsReport, style: &Style, out: &mut String) {
 const FIELDS: usize = 6;
 
 /// `groups/2/latency_ns/g2i` as `WS g2i`, `bio_latency_ns` with `bio` before the span, all else with dots.
-fn field_name(path: &str, d: Option<&Device>) -> String {
+pub(super) fn field_name(path: &str, d: Option<&Device>) -> String {
     let mut parts = path.split('/');
     if parts.next() != Some("groups") {
         return path.replace('/', ".");

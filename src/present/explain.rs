@@ -72,7 +72,7 @@ fn finding(n: usize, f: &Finding, view: &View, out: &mut String) {
 }
 
 /// Confidence in words.
-fn sureness(confidence: f64) -> &'static str {
+pub(super) fn sureness(confidence: f64) -> &'static str {
     match confidence {
         c if c >= 0.85 => "sure",
         c if c >= 0.6 => "likely",

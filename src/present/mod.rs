@@ -13,6 +13,7 @@ mod device_lines;
 pub mod draw;
 mod explain;
 pub mod json;
+pub mod page;
 pub mod perfetto;
 mod queue;
 mod remedy;

@@ -34,7 +34,7 @@ pub fn print(rows: &[QueueRow], style: &Style, out: &mut String) {
     }
 }
 
-fn facts(q: &QueueInfo) -> Vec<String> {
+pub(super) fn facts(q: &QueueInfo) -> Vec<String> {
     let plain = |title: &str, v: Option<u64>| v.map(|n| format!("{title} {n}"));
     let kib = |title: &str, v: Option<u64>| v.map(|n| format!("{title} {n} KiB"));
     let choice =

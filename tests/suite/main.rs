@@ -28,6 +28,7 @@ mod recognition;
 mod recorders;
 mod recordings;
 mod replay;
+mod report;
 mod shapes;
 mod snoop;
 mod source;

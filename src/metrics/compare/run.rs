@@ -158,14 +158,14 @@ fn task(name: Option<String>) -> String {
 }
 
 impl Recorder {
-    /// The run, reduced. The seed decides what is drawn.
+    /// The run, reduced, and the numbers of `stats` behind it. The seed decides what is drawn.
     pub fn finish(
         mut self,
         tracker: TrackerReport,
         meta: &TraceMeta,
         extras: Extras,
         seed: u64,
-    ) -> Run {
+    ) -> (Run, StatsReport) {
         self.close();
         let n = self.blocks.blocks().len();
         let draw = Resample::new(n, PIECES, seed);
@@ -201,7 +201,7 @@ impl Recorder {
         };
         let devices = all.map(one).collect();
         let mut groups = report.devices.iter().flat_map(|d| &d.groups);
-        Run {
+        let run = Run {
             devices,
             stretch_ns: blocks.span_ns() / draw.pieces as i64,
             pieces: draw.pieces as f64,
@@ -209,8 +209,9 @@ impl Recorder {
             quality: quality::of_stats(&report, filtered).verdict,
             letters: groups.all(|g| g.by.keys().eq(["rwbs"])),
             nothing: None,
-            inputs: report.inputs,
-        }
+            inputs: report.inputs.clone(),
+        };
+        (run, report)
     }
 }
 

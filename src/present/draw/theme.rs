@@ -21,6 +21,36 @@ const SKY: Rgb = (86, 180, 233);
 const YELLOW: Rgb = (240, 228, 66);
 
 impl Theme {
+    /// Every colour of light figures as SVG writes it, and the colour in its place on dark paper.
+    pub fn pairs() -> Vec<(String, String)> {
+        let hex = |(r, g, b): Rgb| format!("#{r:02X}{g:02X}{b:02X}");
+        let mut out: Vec<(String, String)> = Vec::new();
+        let (light, dark) = (Theme::Light.all(), Theme::Dark.all());
+        for (l, d) in light.into_iter().zip(dark) {
+            // The first role of a colour is its own: shades come last.
+            if !out.iter().any(|(have, _)| *have == hex(l)) {
+                out.push((hex(l), hex(d)));
+            }
+        }
+        out
+    }
+
+    /// Every colour, in an order that both themes share.
+    fn all(self) -> Vec<Rgb> {
+        let mut out = vec![
+            self.paper(),
+            self.ink(),
+            self.faint(),
+            self.grid(),
+            self.frame(),
+        ];
+        out.extend((0..SERIES).map(|n| self.series(n)));
+        for n in 0..SERIES {
+            out.extend((0..LEVELS).map(|level| self.shade(self.series(n), level)));
+        }
+        out
+    }
+
     /// The paper.
     pub(super) fn paper(self) -> Rgb {
         match self {
@@ -96,6 +126,9 @@ impl Theme {
         )
     }
 }
+
+/// Colours of series.
+const SERIES: usize = 7;
 
 /// Shades of a density.
 pub(super) const LEVELS: usize = 8;
