@@ -6,7 +6,7 @@ use super::{Asked, Trace};
 use crate::diagnose::{Answer, Explanation, Finding};
 use crate::metrics::quality::{self, Quality, Verdict, percent};
 use crate::metrics::report::{Device, Group, TimeDist};
-use crate::units::{human_bytes, human_count, human_ns};
+use crate::units::{human_bytes, human_count, human_ns, human_share};
 
 /// Devices whose numbers stand on cards.
 const CARDS: usize = 3;
@@ -57,7 +57,7 @@ pub fn trust(side: &str, t: &Trace<'_>, h: &mut Html) {
         h.open("ul", &[]);
         for r in &q.reasons {
             h.open("li", &[]);
-            h.name(&r.text);
+            h.sentence(&r.text);
             h.close();
         }
         h.close();
@@ -79,19 +79,19 @@ pub fn answers(side: &str, e: &Explanation, h: &mut Html) {
         h.open("li", &[]);
         h.el("b", &[], a.question.asked());
         h.text(" ");
-        h.name(&a.problem);
+        h.sentence(&a.problem);
         match first(a, e) {
             Some(f) => {
                 h.tag("br", &[]);
                 let text = format!(
                     "{} of it ({}): ",
-                    percent_of(f.share),
+                    human_share(f.share, 0),
                     crate::present::explain::sureness(f.confidence)
                 );
                 h.text(&text);
                 let href = format!("#{}", finding_id(side, f));
                 h.open("a", &[("href", &href)]);
-                h.name(&f.claim);
+                h.sentence(&f.claim);
                 h.close();
             }
             None => h.text(" No cause that blkan knows shows."),
@@ -103,11 +103,6 @@ pub fn answers(side: &str, e: &Explanation, h: &mut Html) {
 
 fn first<'a>(a: &Answer, e: &'a Explanation) -> Option<&'a Finding> {
     e.findings.iter().find(|f| f.question == a.question)
-}
-
-/// A share of a problem in whole hundredths, as `explain` prints it.
-pub fn percent_of(share: f64) -> String {
-    format!("{} %", (share * 100.0).round())
 }
 
 /// Where a finding stands on the page.
