@@ -80,6 +80,11 @@ pub fn answers(side: &str, e: &Explanation, h: &mut Html) {
         h.el("b", &[], a.question.asked());
         h.text(" ");
         h.sentence(&a.problem);
+        // What could not be judged is no absence of causes.
+        if let Some(why) = &a.unheard {
+            h.text(" ");
+            h.sentence(why);
+        }
         match first(a, e) {
             Some(f) => {
                 h.tag("br", &[]);

@@ -262,6 +262,9 @@ fn every_finding_is_told_with_all_of_it() {
             d.check(short.contains(&words(&q["problem"])), || {
                 format!("{path}: {}", q["problem"])
             });
+            if let Some(why) = q["unheard"].as_str() {
+                d.check(short.contains(why), || format!("{path}: {why}"));
+            }
             if let Some(text) = q["overlap"].get("text") {
                 overlaps += 1;
                 d.check(causes.contains(&words(text)), || format!("{path}: {text}"));
