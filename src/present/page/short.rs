@@ -174,7 +174,11 @@ fn cards(d: &Device) -> Vec<Card> {
     let share = top.map(|(_, s)| format!("{} of the issues", percent(*s)));
     let share = share.unwrap_or_default();
     card("Most frequent size", "groups-issue-bytes", size, share);
-    let weight = |g: &&Group| g.bios.unwrap_or(0).max(g.requests);
+    // Data first: empty flushes may be more, but have no time on the device.
+    let weight = |g: &&Group| {
+        let data = g.bio_bytes.is_some() || g.issue_bytes.is_some();
+        (data, g.bios.unwrap_or(0).max(g.requests))
+    };
     let busiest = d.groups.iter().max_by_key(weight);
     for (label, id, dist, of) in busiest.into_iter().flat_map(spans) {
         let value = dist.as_ref().filter(|t| t.n > 0);
