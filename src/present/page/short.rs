@@ -138,7 +138,9 @@ pub fn numbers(t: &Trace<'_>, order: &[(usize, &Device)], h: &mut Html) {
             h.el("b", &[], &value);
             if !more.is_empty() {
                 h.text(" ");
-                h.el("span", &[], &more);
+                h.open("span", &[]);
+                h.sentence(&more);
+                h.close();
             }
             h.close();
             h.close();
