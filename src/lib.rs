@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! bytes ─► format ─► events ─► lifecycle ─► requests ─► metrics ─► present ─► terminal, JSON, file
+//!                                           └─► frame ─► CSV, JSON lines, Parquet, Arrow
 //! ```
 //!
 //! Data flows one way; `tests/suite/architecture.rs` holds the table of who may import whom.
@@ -14,6 +15,7 @@ pub mod diagnose;
 pub mod error;
 pub mod event;
 pub mod format;
+pub mod frame;
 pub mod lifecycle;
 pub mod metrics;
 pub mod model;

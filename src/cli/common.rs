@@ -2,7 +2,8 @@
 
 use super::values;
 use crate::commands::{
-    Capacity, ColorChoice, DevSpec, Filter, InputOpts, Op, OutputOpts, Rows, Rwbs, Window,
+    Capacity, ColorChoice, DevSpec, FileKind, Filter, InputOpts, Op, OutputOpts, PartKey, Rows,
+    Rwbs, Window,
 };
 use crate::units::Nanos;
 use clap::{Args, ValueEnum};
@@ -135,6 +136,44 @@ pub struct OutputArgs {
     /// Colours; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", value_enum, default_value_t = Color::Auto)]
     color: Color,
+}
+
+/// What only rows are written as.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Output")]
+pub struct FormArgs {
+    /// CSV with a header line, one row each
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    /// Parquet; also if FILE of -o ends in .parquet
+    #[arg(long, conflicts_with_all = ["json", "csv"])]
+    parquet: bool,
+    /// Arrow IPC file (Feather 2); also if FILE of -o ends in .arrow, .ipc or .feather
+    #[arg(long, conflicts_with_all = ["json", "csv", "parquet"])]
+    arrow: bool,
+    /// Many files in the directory of -o, by keys: columns of words (dev, rwbs, comm, …), host, trace, or NAME=VALUE
+    #[arg(long, value_name = "KEYS", value_delimiter = ',', value_parser = values::part_key, requires = "output", conflicts_with_all = ["json", "csv"])]
+    partition: Vec<PartKey>,
+}
+
+/// What rows are written as: the common options, the kind of table, the keys of a data set.
+pub type Form = (OutputOpts, Option<FileKind>, Option<Vec<PartKey>>);
+
+impl FormArgs {
+    /// As the command takes it. A flag counts more than the file's name; a name that ends in `/` asks for a data set.
+    pub fn opts(self, output: OutputArgs) -> Form {
+        let output = output.opts(self.csv);
+        let slash = output.file.as_ref().and_then(|f| f.to_str());
+        let slash = slash.is_some_and(|f| f.ends_with('/')) && output.rows == Rows::Text;
+        let parts = (slash || !self.partition.is_empty()).then_some(self.partition);
+        let named = output.file.as_deref().and_then(FileKind::of_path);
+        let table = match (self.parquet, self.arrow) {
+            (true, _) => Some(FileKind::Parquet),
+            (false, true) => Some(FileKind::Arrow),
+            (false, false) => named.filter(|_| output.rows == Rows::Text),
+        };
+        (output, table, parts)
+    }
 }
 
 impl InputArgs {

@@ -12,6 +12,7 @@ mod policy;
 mod replay;
 mod report;
 mod rows;
+mod sql;
 mod stats;
 mod values;
 
@@ -62,6 +63,7 @@ enum Command {
     /// Every bio: who submitted it, which request carried it, how it ended
     #[command(after_help = rows::BIOS)]
     Bios(rows::RowArgs),
+    Sql(sql::SqlArgs),
     Convert(convert::ConvertArgs),
     Generate(generate::GenerateArgs),
 }
@@ -105,6 +107,7 @@ fn run(command: Command) -> Result<Done> {
         Command::Events(a) => commands::events(&a.opts()),
         Command::Requests(a) => commands::requests(&a.opts()),
         Command::Bios(a) => commands::bios(&a.opts()),
+        Command::Sql(a) => commands::sql(&a.opts()),
         Command::Convert(a) => commands::convert(&a.opts()),
         Command::Generate(a) => commands::generate(&a.opts()?),
     }

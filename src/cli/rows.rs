@@ -1,6 +1,6 @@
 //! `blkan events`, `requests` and `bios` as clap sees them: the same options, each with examples of its own.
 
-use super::common::{FilterArgs, InputArgs, OutputArgs, WindowArgs};
+use super::common::{FilterArgs, FormArgs, InputArgs, OutputArgs, WindowArgs};
 use crate::commands::RowOpts;
 use clap::Args;
 
@@ -16,7 +16,9 @@ pub const REQUESTS: &str = "\
 Examples:
   blkan requests trace.gz | less                        one request a line
   blkan requests --op write --csv trace.gz > rq.csv     all fields, for a spreadsheet
-  blkan requests --json trace.gz | jq 'select(.requeues > 0)'";
+  blkan requests --json trace.gz | jq 'select(.requeues > 0)'
+  blkan requests -o rq.parquet trace.gz                 a table for polars, pandas, DuckDB, Spark
+  blkan requests -o data/ --partition host=db7,trace,dev trace.gz    its part of a data set of many";
 
 /// Examples of `bios`.
 pub const BIOS: &str = "\
@@ -36,20 +38,22 @@ pub struct RowArgs {
     filter: FilterArgs,
     #[command(flatten)]
     output: OutputArgs,
-    /// CSV with a header line, one row each
-    #[arg(long, conflicts_with = "json", help_heading = "Output")]
-    csv: bool,
+    #[command(flatten)]
+    form: FormArgs,
 }
 
 impl RowArgs {
     /// As the command takes it.
     pub fn opts(self) -> RowOpts {
         let input = self.input.opts();
+        let (output, table, parts) = self.form.opts(self.output);
         RowOpts {
             filter: self.filter.opts(input.raw_rwbs),
             input,
             window: self.window.opts(),
-            output: self.output.opts(self.csv),
+            table,
+            parts,
+            output,
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Each function is a clap value parser: it returns a message that says what was expected and found.
 
-use crate::commands::{Capacity, DevSpec, Key, Op, Rwbs};
+use crate::commands::{Capacity, DevSpec, Key, Op, PartKey, Rwbs};
 use crate::units::{Nanos, parse_capacity};
 
 /// Units of time and their nanoseconds. Longer names first where one ends like another.
@@ -146,6 +146,22 @@ pub fn any_of(words: &[&str]) -> String {
 pub fn op(s: &str) -> Result<Op, String> {
     let words = Op::ALL.map(Op::name);
     Op::from_name(s).ok_or_else(|| format!("expected {}, found '{s}'", any_of(&words)))
+}
+
+/// A key of `--partition`: a name, or a name and its value.
+pub fn part_key(s: &str) -> Result<PartKey, String> {
+    let (name, value) = match s.split_once('=') {
+        Some((n, v)) => (n, Some(v.to_string())),
+        None => (s, None),
+    };
+    let word = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+    if name.is_empty() || !name.bytes().all(word) || value.as_deref() == Some("") {
+        return Err("expected a name (a-z, 0-9, _), or NAME=VALUE".to_string());
+    }
+    Ok(PartKey {
+        name: name.to_string(),
+        value,
+    })
 }
 
 /// A group key's word.

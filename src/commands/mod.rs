@@ -12,6 +12,7 @@ mod filter;
 mod generate;
 mod open;
 mod output;
+mod parts;
 mod plot;
 mod progress;
 mod replay;
@@ -19,6 +20,7 @@ mod report;
 mod requests;
 mod rows;
 mod session;
+mod sql;
 mod stats;
 mod timeline;
 mod warnings;
@@ -35,11 +37,13 @@ pub use plot::{Image, PlotOpts, plot};
 pub use replay::{Arrivals, ReplayOpts, Switches, replay};
 pub use report::{ReportOpts, report};
 pub use requests::requests;
+pub use sql::sql;
 pub use stats::stats;
 
 // What `cli` needs to name, so that it imports nothing but this module.
 pub use crate::diagnose::Question;
 pub use crate::event::{DevId, Op, Rwbs};
+pub use crate::frame::FileKind;
 pub use crate::metrics::{Filter, Key};
 pub use crate::model::policy;
 
@@ -247,6 +251,32 @@ pub struct RowOpts {
     pub window: Window,
     /// Which rows.
     pub filter: Filter,
+    /// `--parquet`, `--arrow`, or what the name of the file says; `None`: as `output.rows` says.
+    pub table: Option<FileKind>,
+    /// `-o DIR/` or `--partition`: the keys of the data set in DIR; `None`: one file.
+    pub parts: Option<Vec<PartKey>>,
+    /// Output.
+    pub output: OutputOpts,
+}
+
+/// A key of `--partition`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartKey {
+    /// A column of words, `host`, `trace`, or any other name with a value.
+    pub name: String,
+    /// After `=`.
+    pub value: Option<String>,
+}
+
+/// Options of `sql`.
+#[derive(Clone, Debug, Default)]
+pub struct SqlOpts {
+    /// The query, or a file that holds it.
+    pub query: String,
+    /// A trace, or tables.
+    pub input: InputOpts,
+    /// Part of the trace.
+    pub window: Window,
     /// Output.
     pub output: OutputOpts,
 }

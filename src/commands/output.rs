@@ -125,9 +125,14 @@ pub fn colored(o: &OutputOpts) -> bool {
         ColorChoice::Never => false,
         ColorChoice::Auto => {
             let no = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-            !no && o.file.is_none() && io::stdout().is_terminal()
+            !no && to_terminal(o)
         }
     }
+}
+
+/// Whether results go to a terminal.
+pub fn to_terminal(o: &OutputOpts) -> bool {
+    o.file.is_none() && io::stdout().is_terminal()
 }
 
 /// A line to stderr, names in it made harmless for a terminal. If stderr is gone there is nobody to tell.

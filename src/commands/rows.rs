@@ -1,83 +1,64 @@
 //! What `events`, `requests` and `bios` have in common: rows that are written as they come.
 
 use super::filter::{Census, Picker};
-use super::output::{Output, complain};
+use super::output::{self, Output, complain};
+use super::parts::Parts;
 use super::session::{self, Consumer, Finished};
 use super::{Done, RowOpts, Rows, warnings};
 use crate::error::{Error, Result};
 use crate::event::{Action, BlockEvent, CommId, Fields, Rwbs, TraceMeta};
+use crate::frame::{FileKind, Table, values};
 use crate::lifecycle::{Bio, Request, Sink};
-use crate::present::rows::{AsRow, BioRow, EventRow, RequestRow, Row};
+use crate::present::rows::AsText;
 use crate::present::{csv, json};
 
-/// Which rows are wanted.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Of {
-    /// Events.
-    Events,
-    /// Requests.
-    Requests,
-    /// Bios.
-    Bios,
-}
+/// Buffered bytes beyond which rows are written in the midst of a batch.
+const SPILL: usize = 1 << 20;
 
-struct RowSink {
-    of: Of,
+/// Takes the records of one kind from the tracker.
+pub struct RowSink<T: AsText> {
     picker: Picker,
     census: Census,
-    rows: Writer,
-    fields: Fields,
+    rows: Writer<T>,
 }
 
 /// Rows on their way out.
-struct Writer {
-    how: Rows,
-    row: Row,
+struct Writer<T: AsText> {
+    form: Form<T>,
+    fields: Fields,
     buffer: Vec<u8>,
     out: Output,
     written: u64,
     failed: Option<Error>,
 }
 
-/// Runs the command.
+/// What rows are written as.
+enum Form<T: AsText> {
+    Text,
+    Csv,
+    Json,
+    Table(Box<Table<T>>),
+    Parts(Box<Parts<T>>),
+}
+
+/// Runs the command for one kind of record.
 ///
 /// # Errors
-/// Unreadable input or output.
-pub fn run(of: Of, o: &RowOpts) -> Result<Done> {
-    let mut rows = Writer {
-        how: o.output.rows,
-        row: Row::default(),
-        buffer: Vec::with_capacity(1 << 16),
-        out: Output::new(&o.output),
-        written: 0,
-        failed: None,
-    };
-    match of {
-        Of::Events => rows.head::<EventRow<'_>>(),
-        Of::Requests => rows.head::<RequestRow<'_>>(),
-        Of::Bios => rows.head::<BioRow<'_>>(),
-    }
+/// Unreadable input or output; a table that this build has not, or that would go to a terminal.
+pub fn run<T: AsText>(o: &RowOpts) -> Result<Done>
+where
+    RowSink<T>: Sink,
+{
     let mut sink = RowSink {
-        of,
         picker: Picker::new(o.filter.clone()),
         census: Census::default(),
-        rows,
-        fields: Fields::BLKTRACE,
+        rows: Writer::<T>::new(o)?,
     };
     let finished = session::run(&o.input, &o.window, &o.output, &mut sink)?;
-    let what = match of {
-        Of::Events => "events",
-        Of::Requests => "requests",
-        Of::Bios => "bios",
-    };
-    sink.census.require_some(&sink.picker, what)?;
-    // The head of a table without rows is still there.
-    sink.rows.spill();
-    sink.rows.failed.take().map_or(Ok(()), Err)?;
-    let written = sink.rows.written;
-    sink.rows.out.finish()?;
+    sink.census.require_some(&sink.picker, T::TABLE)?;
+    let written = sink.rows.finish()?;
     if written == 0 && !o.output.quiet {
-        complain(&none_of(of, &finished));
+        complain(&none_of(T::TABLE, &finished));
     }
     warnings::warn(&finished, &o.output);
     Ok(if o.output.strict && finished.damaged() {
@@ -87,109 +68,153 @@ pub fn run(of: Of, o: &RowOpts) -> Result<Done> {
     })
 }
 
+/// A table in the midst of a terminal's text helps nobody.
+fn refuse_terminal(kind: FileKind, terminal: bool) -> Result<()> {
+    if !terminal {
+        return Ok(());
+    }
+    let what = format!("{} is binary, and stdout is a terminal", kind.name());
+    Err(Error::usage(what).hint("name a file with -o, or send it through a pipe"))
+}
+
 /// An empty answer needs its reason.
-fn none_of(of: Of, f: &Finished) -> String {
+fn none_of(table: &str, f: &Finished) -> String {
     let has = |a| f.tracker.coverage.has(a);
-    let reason = match of {
-        Of::Bios if !has(Action::Queue) => "no queue events in this trace",
-        Of::Requests
-            if !f.tracker.devices.is_empty() && f.tracker.devices.iter().all(|d| d.bio_based) =>
-        {
+    let devices = &f.tracker.devices;
+    let reason = match table {
+        "bios" if !has(Action::Queue) => "no queue events in this trace",
+        "requests" if !devices.is_empty() && devices.iter().all(|d| d.bio_based) => {
             "its devices handle bios only (dm, md)"
         }
-        Of::Requests if !has(Action::GetRq) && !has(Action::Issue) => {
+        "requests" if !has(Action::GetRq) && !has(Action::Issue) => {
             "no getrq and no issue events in this trace"
         }
         _ => "its events tell of none",
     };
-    let what = match of {
-        Of::Events => "event",
-        Of::Requests => "request",
-        Of::Bios => "bio",
-    };
-    format!("note: not one {what} to show: {reason}")
+    let one = table.strip_suffix('s').unwrap_or(table);
+    format!("note: not one {one} to show: {reason}")
 }
 
-impl Writer {
-    fn head<R: AsRow>(&mut self) {
-        match self.how {
-            Rows::Csv => csv::line(R::COLUMNS.iter().copied(), &mut self.buffer),
-            Rows::Text => self.buffer.extend_from_slice(R::head().as_bytes()),
-            Rows::Json => {}
+fn parts<T: AsText>(o: &RowOpts, kind: FileKind) -> Result<Parts<T>> {
+    let keys = o.parts.as_deref().unwrap_or_default();
+    let Some(dir) = &o.output.file else {
+        let what = "--partition writes many files";
+        return Err(Error::usage(what).hint("name their directory with -o"));
+    };
+    let trace = o.input.traces.first().map(|p| p.as_path());
+    Parts::new(dir, kind, keys, trace.unwrap_or("-".as_ref()))
+}
+
+impl<T: AsText> Writer<T> {
+    fn new(o: &RowOpts) -> Result<Writer<T>> {
+        let kind = o.table.unwrap_or(FileKind::Parquet);
+        let form = match (o.table, o.output.rows) {
+            _ if o.parts.is_some() => Form::Parts(Box::new(parts(o, kind)?)),
+            (Some(kind), _) => {
+                let table = Table::new(kind, &[])?;
+                refuse_terminal(kind, output::to_terminal(&o.output))?;
+                Form::Table(Box::new(table))
+            }
+            (None, Rows::Text) => Form::Text,
+            (None, Rows::Csv) => Form::Csv,
+            (None, Rows::Json) => Form::Json,
+        };
+        let mut buffer = Vec::with_capacity(1 << 16);
+        match form {
+            Form::Csv => csv::line(T::COLUMNS.iter().map(|c| c.name), &mut buffer),
+            Form::Text => buffer.extend_from_slice(T::head().as_bytes()),
+            Form::Json | Form::Table(_) | Form::Parts(_) => {}
         }
+        Ok(Writer {
+            form,
+            buffer,
+            fields: Fields::BLKTRACE,
+            out: Output::new(&o.output),
+            written: 0,
+            failed: None,
+        })
     }
 
-    fn put<R: AsRow>(&mut self, r: &R) {
+    /// Keeps the first failure for [`Consumer::batch_done`]: a sink cannot fail in the midst of an event.
+    fn put(&mut self, record: &T, comm: Option<&str>) {
+        if self.failed.is_some() {
+            return;
+        }
         self.written += 1;
-        match self.how {
-            Rows::Text => r.text(&mut self.buffer),
-            Rows::Csv => {
-                r.fill(&mut self.row);
-                csv::row(&self.row, &mut self.buffer);
-            }
-            Rows::Json => {
-                r.fill(&mut self.row);
-                json::row(R::COLUMNS, &self.row, &mut self.buffer);
-            }
+        let (fields, out) = (&self.fields, &mut self.buffer);
+        match &mut self.form {
+            Form::Text => record.text(comm, fields, out),
+            Form::Csv => csv::row(values(record, comm, fields), out),
+            Form::Json => json::row(record, comm, fields, out),
+            Form::Table(t) => self.failed = t.push(record, comm, fields, out).err(),
+            Form::Parts(p) => self.failed = p.push(record, comm, fields).err(),
         }
         // Requests still open at the end come all at once: a batch may hold any number of rows.
-        if self.buffer.len() >= 1 << 20 {
+        if self.buffer.len() >= SPILL {
             self.spill();
         }
     }
 
-    /// Keeps the first failure for [`Consumer::batch_done`]: a sink cannot fail in the midst of an event.
     fn spill(&mut self) {
-        if self.failed.is_none() {
+        // The destination is opened by the first write: an empty one would do so before there is a result.
+        if self.failed.is_none() && !self.buffer.is_empty() {
             self.failed = self.out.write(&self.buffer).err();
         }
         self.buffer.clear();
     }
+
+    /// Writes the rest, and tells how many rows there were.
+    fn finish(mut self) -> Result<u64> {
+        self.failed.take().map_or(Ok(()), Err)?;
+        match self.form {
+            Form::Text | Form::Csv | Form::Json => {}
+            Form::Table(t) => t.finish(&mut self.buffer)?,
+            Form::Parts(mut p) => {
+                p.finish()?;
+                return Ok(self.written);
+            }
+        }
+        // Also the head of rows that are none.
+        self.out.write(&self.buffer)?;
+        self.out.finish()?;
+        Ok(self.written)
+    }
 }
 
-impl RowSink {
-    #[inline]
-    fn passes(&mut self, rwbs: Rwbs, pid: u32, comm: CommId) -> bool {
+impl<T: AsText> RowSink<T> {
+    fn put(&mut self, record: &T, rwbs: Rwbs, pid: u32, comm: CommId) {
         let passed = self.picker.pass(rwbs, pid, comm);
         self.census.note(passed, rwbs, pid, comm);
-        passed
+        if passed {
+            self.rows.put(record, self.picker.name(comm));
+        }
     }
 }
 
-impl Sink for RowSink {
-    fn event(&mut self, ev: &BlockEvent) {
-        if self.of == Of::Events && self.passes(ev.rwbs, ev.pid, ev.comm) {
-            self.rows.put(&EventRow {
-                ev,
-                comm: self.picker.name(ev.comm),
-                fields: self.fields,
-            });
-        }
+impl Sink for RowSink<BlockEvent> {
+    fn event(&mut self, e: &BlockEvent) {
+        self.put(e, e.rwbs, e.pid, e.comm);
     }
+}
 
+impl Sink for RowSink<Bio> {
     fn bio(&mut self, b: &Bio) {
-        if self.of == Of::Bios && self.passes(b.rwbs, b.pid, b.comm) {
-            self.rows.put(&BioRow {
-                bio: b,
-                comm: self.picker.name(b.comm),
-            });
-        }
-    }
-
-    fn request(&mut self, r: &Request) {
-        if self.of == Of::Requests && self.passes(r.rwbs, r.pid, r.comm) {
-            self.rows.put(&RequestRow {
-                rq: r,
-                comm: self.picker.name(r.comm),
-                fields: self.fields,
-            });
-        }
+        self.put(b, b.rwbs, b.pid, b.comm);
     }
 }
 
-impl Consumer for RowSink {
+impl Sink for RowSink<Request> {
+    fn request(&mut self, r: &Request) {
+        self.put(r, r.rwbs, r.pid, r.comm);
+    }
+}
+
+impl<T: AsText> Consumer for RowSink<T>
+where
+    RowSink<T>: Sink,
+{
     fn fields(&mut self, fields: Fields) -> Result<()> {
-        self.fields = fields;
+        self.rows.fields = fields;
         Ok(())
     }
 
@@ -203,5 +228,18 @@ impl Consumer for RowSink {
             self.rows.spill();
         }
         self.rows.failed.take().map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_no_table() {
+        let e = refuse_terminal(FileKind::Parquet, true).unwrap_err();
+        assert_eq!(e.exit_code(), 2);
+        assert!(e.to_string().contains("terminal") && e.to_string().contains("-o"));
+        assert!(refuse_terminal(FileKind::Arrow, false).is_ok());
     }
 }

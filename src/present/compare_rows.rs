@@ -2,10 +2,11 @@
 
 use super::compare::{cells, method, not_compared, per, title, wrapped};
 use super::csv;
-use super::rows::{Row as CsvRow, Value};
 use super::table::{cut, left, right, width};
+use crate::frame::Value;
 use crate::metrics::compare::report::{CompareReport, Pair};
 use crate::units::human_ns;
+use std::borrow::Cow;
 
 /// Columns that labels have at least.
 const LABEL: usize = 18;
@@ -227,17 +228,16 @@ pub fn compare_csv(r: &CompareReport) -> String {
     ];
     let mut out = Vec::new();
     csv::line(columns.into_iter(), &mut out);
-    let text = |s: &str| Value::Text(s.to_string());
-    let name = |s: &Option<String>| s.as_ref().map_or(Value::Absent, |s| text(s));
-    let float = |v: Option<f64>| v.map_or(Value::Absent, |v| text(&v.to_string()));
+    let text = |s| Value::Text(Cow::Borrowed(s));
+    let float = |v: Option<f64>| v.map_or(Value::Absent, Value::Float);
     for d in &r.devices {
         for q in &d.quantities {
             let lo_hi = |i: Option<[f64; 2]>| [float(i.map(|i| i[0])), float(i.map(|i| i[1]))];
             let [dl, dh] = lo_hi(q.difference_interval);
             let [rl, rh] = lo_hi(q.ratio_interval);
-            let row = CsvRow(vec![
-                name(&d.a),
-                name(&d.b),
+            let row = [
+                d.a.as_deref().map_or(Value::Absent, text),
+                d.b.as_deref().map_or(Value::Absent, text),
                 text(&q.quantity),
                 text(q.unit.name()),
                 text(q.per),
@@ -253,8 +253,8 @@ pub fn compare_csv(r: &CompareReport) -> String {
                 rh,
                 float(q.p),
                 q.differs.map_or(Value::Absent, Value::Bool),
-            ]);
-            csv::row(&row, &mut out);
+            ];
+            csv::row(row, &mut out);
         }
     }
     String::from_utf8_lossy(&out).into_owned()

@@ -1,6 +1,6 @@
 //! CSV by RFC 4180, with LF line ends as Unix tools expect.
 
-use super::rows::{Row, Value};
+use crate::frame::Value;
 use std::io::Write;
 
 /// A line of texts.
@@ -15,8 +15,8 @@ pub fn line<'a>(cells: impl Iterator<Item = &'a str>, out: &mut Vec<u8>) {
 }
 
 /// A row; what is absent is empty.
-pub fn row(row: &Row, out: &mut Vec<u8>) {
-    for (i, v) in row.0.iter().enumerate() {
+pub fn row<'a>(cells: impl IntoIterator<Item = Value<'a>>, out: &mut Vec<u8>) {
+    for (i, v) in cells.into_iter().enumerate() {
         if i > 0 {
             out.push(b',');
         }
@@ -25,9 +25,10 @@ pub fn row(row: &Row, out: &mut Vec<u8>) {
             Value::Absent => Ok(()),
             Value::Int(n) => write!(out, "{n}"),
             Value::Uint(n) => write!(out, "{n}"),
+            Value::Float(n) => write!(out, "{n}"),
             Value::Bool(b) => write!(out, "{b}"),
             Value::Text(s) => {
-                text(s, out);
+                text(&s, out);
                 Ok(())
             }
         };
@@ -54,11 +55,7 @@ mod tests {
         let mut out = Vec::new();
         line(["259,0", "a\"b", "plain"].into_iter(), &mut out);
         row(
-            &Row(vec![
-                Value::Absent,
-                Value::Int(-5),
-                Value::Text("x,y".into()),
-            ]),
+            [Value::Absent, Value::Int(-5), Value::Text("x,y".into())],
             &mut out,
         );
         assert_eq!(

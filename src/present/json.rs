@@ -1,7 +1,8 @@
 //! The only place that serialises reports and rows.
 
-use super::rows::{Row, Value};
 use crate::error::{Error, Kind, Result};
+use crate::event::Fields;
+use crate::frame::{Record, Value, values};
 use serde::Serialize;
 use std::io::Write;
 
@@ -17,17 +18,26 @@ pub fn document<T: Serialize>(report: &T) -> Result<Vec<u8>> {
 }
 
 /// One object on one line; what is absent is null.
-pub fn row(columns: &[&str], row: &Row, out: &mut Vec<u8>) {
-    for (i, (name, v)) in columns.iter().zip(&row.0).enumerate() {
+pub fn row<T: Record>(record: &T, comm: Option<&str>, fields: &Fields, out: &mut Vec<u8>) {
+    let names = T::COLUMNS.iter().map(|c| c.name);
+    object(names.zip(values(record, comm, fields)), out);
+}
+
+/// One object on one line, of names and cells.
+pub fn object<'a>(cells: impl IntoIterator<Item = (&'a str, Value<'a>)>, out: &mut Vec<u8>) {
+    for (i, (name, v)) in cells.into_iter().enumerate() {
         out.push(if i == 0 { b'{' } else { b',' });
         // Writing numbers and texts to a Vec does not fail.
-        let _ = write!(out, "\"{name}\":");
+        let _ = serde_json::to_writer(&mut *out, name);
+        out.push(b':');
         let _ = match v {
             Value::Absent => write!(out, "null"),
             Value::Int(n) => write!(out, "{n}"),
             Value::Uint(n) => write!(out, "{n}"),
+            Value::Float(n) if n.is_finite() => write!(out, "{n}"),
+            Value::Float(_) => write!(out, "null"),
             Value::Bool(b) => write!(out, "{b}"),
-            Value::Text(s) => serde_json::to_writer(&mut *out, s).map_err(std::io::Error::from),
+            Value::Text(s) => serde_json::to_writer(&mut *out, &s).map_err(std::io::Error::from),
         };
     }
     out.extend_from_slice(b"}\n");

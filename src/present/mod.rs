@@ -1,6 +1,7 @@
 //! Results for people and programs: text at most 100 columns wide, CSV, JSON. What is absent prints as `–` (text), nothing
 //! (CSV) or null (JSON), never as 0.
 
+pub mod answer;
 mod btt;
 mod check;
 mod compare;

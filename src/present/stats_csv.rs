@@ -1,7 +1,7 @@
 //! `stats --csv`: a row per device and group, of the whole trace or (with `--every`) of each interval.
 
 use super::csv;
-use super::rows::{Row, Value};
+use crate::frame::Value;
 use crate::metrics::report::{Device, Group, SizeDist, StatsReport, TimeDist};
 
 const COUNTS: [&str; 12] = [
@@ -86,26 +86,21 @@ fn columns(keys: &[String]) -> Vec<String> {
 fn rows(span: (Option<i64>, Option<i64>), devices: &[Device], keys: &[String], out: &mut Vec<u8>) {
     for d in devices {
         for g in &d.groups {
-            let mut row = Row::default();
-            let name = d.name.clone().map_or(Value::Absent, Value::Text);
-            row.0.extend([
+            let mut row = vec![
                 span.0.map_or(Value::Absent, Value::Int),
                 span.1.map_or(Value::Absent, Value::Int),
-                Value::Text(d.dev.to_string()),
-                name,
-            ]);
-            row.0.push(Value::Text(d.kind.to_string()));
-            row.0.extend(
-                keys.iter()
-                    .map(|k| g.by.get(k).cloned().map_or(Value::Absent, Value::Text)),
-            );
-            group(g, &mut row.0);
-            csv::row(&row, out);
+                Value::Text(d.dev.to_string().into()),
+                text(d.name.as_ref()),
+                Value::Text(d.kind.to_string().into()),
+            ];
+            row.extend(keys.iter().map(|k| text(g.by.get(k))));
+            group(g, &mut row);
+            csv::row(row, out);
         }
     }
 }
 
-fn group(g: &Group, row: &mut Vec<Value>) {
+fn group(g: &Group, row: &mut Vec<Value<'_>>) {
     row.extend(
         [
             g.bios,
@@ -137,12 +132,16 @@ fn group(g: &Group, row: &mut Vec<Value>) {
     }
 }
 
-/// A float as JSON prints it, so that both outputs hold the same digits.
-fn number(v: f64) -> Value {
-    Value::Text(format!("{v}"))
+fn text(s: Option<&String>) -> Value<'_> {
+    s.map_or(Value::Absent, |s| Value::Text(s.into()))
 }
 
-fn size(s: &Option<SizeDist>, row: &mut Vec<Value>) {
+/// A float as JSON prints it, so that both outputs hold the same digits.
+fn number(v: f64) -> Value<'static> {
+    Value::Float(v)
+}
+
+fn size(s: &Option<SizeDist>, row: &mut Vec<Value<'_>>) {
     match s {
         None => row.extend(SIZE.map(|_| Value::Absent)),
         Some(s) => {
@@ -152,7 +151,7 @@ fn size(s: &Option<SizeDist>, row: &mut Vec<Value>) {
     }
 }
 
-fn time(t: &Option<TimeDist>, row: &mut Vec<Value>) {
+fn time(t: &Option<TimeDist>, row: &mut Vec<Value<'_>>) {
     match t {
         None => row.extend(TIME.map(|_| Value::Absent)),
         Some(t) => {

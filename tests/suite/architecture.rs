@@ -44,6 +44,9 @@ const KEPT: &[(&str, &[&str])] = &[
     ("clap_complete", &["cli"]),
     ("clap_mangen", &["cli"]),
     ("polars", &["frame"]),
+    ("polars_arrow", &["frame"]),
+    ("polars_io", &["frame"]),
+    ("polars_parquet", &["frame"]),
     ("plotters", &["present"]),
 ];
 

@@ -51,7 +51,7 @@ fn shown(text: &str) -> Vec<Shown> {
 /// The shell line that runs the built binary; `None` for commands that are not blkan.
 fn runnable(command: &str) -> Option<String> {
     let cargo = "cargo run --release -- ";
-    let lean = "cargo run --release --no-default-features -- ";
+    let lean = "cargo run --release --no-default-features --features plots -- ";
     let own = [cargo, lean]
         .iter()
         .find_map(|p| command.strip_prefix(p))

@@ -12,6 +12,8 @@ mod corpus;
 mod cross_format;
 mod docs;
 mod figures;
+#[cfg(feature = "plots")]
+mod figures_drawn;
 mod golden;
 mod hard_cases;
 mod hostile;
@@ -34,6 +36,11 @@ mod shapes;
 mod snoop;
 mod source;
 mod support;
+mod tables;
+#[cfg(feature = "tables")]
+mod tables_read;
+#[cfg(feature = "tables")]
+mod tables_sql;
 mod threads;
 mod tracepoints;
 mod truths;

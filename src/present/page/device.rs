@@ -298,7 +298,10 @@ fn merges(d: &Device, h: &mut Html) {
     }
     let places: Vec<(String, u64)> =
         m.by.iter()
-            .map(|(place, n)| (format!("in the {place}"), *n))
+            .map(|(place, n)| match *place {
+                "unknown" => ("place unknown".to_string(), *n),
+                place => (format!("in the {place}"), *n),
+            })
             .collect();
     let mut rows = vec![
         ("back", "merge-back", Cell::count(m.back)),

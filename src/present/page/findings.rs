@@ -1,11 +1,11 @@
 //! What `explain` found: each cause with its evidence, what speaks against it, what to try, and the lines that show it.
 
 use super::html::Html;
-use super::short::{finding_id, percent_of};
+use super::short::finding_id;
 use super::{Trace, words};
 use crate::diagnose::{Answer, Example, Finding};
 use crate::present::explain::sureness;
-use crate::units::Nanos;
+use crate::units::{Nanos, human_share};
 
 /// The section, for one trace or two.
 pub fn section(sides: &[(&str, &Trace<'_>)], h: &mut Html) {
@@ -34,11 +34,11 @@ pub fn section(sides: &[(&str, &Trace<'_>)], h: &mut Html) {
 fn question(a: &Answer, level: &'static str, h: &mut Html) {
     h.el(level, &[], a.question.asked());
     h.open("p", &[]);
-    h.name(&a.problem);
+    h.sentence(&a.problem);
     h.close();
-    if let Some(why) = &a.unheard {
+    for note in a.unheard.iter().chain(a.overlap.iter().map(|o| &o.text)) {
         h.open("p", &[("class", "note")]);
-        h.name(why);
+        h.sentence(note);
         h.close();
     }
     if a.findings.is_empty() {
@@ -57,11 +57,11 @@ fn finding(f: &Finding, side: &str, level: &'static str, h: &mut Html) {
     ];
     h.open("article", &attrs);
     h.open(level, &[("id", &head)]);
-    h.name(&f.claim);
+    h.sentence(&f.claim);
     h.close();
     bar(f.share, h);
     h.open("dl", &[]);
-    let share = format!("{} of the problem", percent_of(f.share));
+    let share = format!("{} of the problem", human_share(f.share, 0));
     said("explains", std::iter::once(&*share), h);
     said("how sure", std::iter::once(sureness(f.confidence)), h);
     said("evidence", f.evidence.iter().map(|e| &*e.text), h);
@@ -109,7 +109,7 @@ fn said<'a>(label: &str, all: impl Iterator<Item = &'a str>, h: &mut Html) {
     h.el("dt", &[], label);
     for text in all {
         h.open("dd", &[]);
-        h.name(text);
+        h.sentence(text);
         h.close();
     }
 }

@@ -9,7 +9,7 @@ use crate::units::{human_bytes, human_count, human_ns};
 pub const ROWS: usize = 400;
 
 /// Tables of more rows scroll within themselves.
-const TALL: usize = 28;
+const TALL: usize = 40;
 
 /// A cell.
 #[derive(Clone, Debug, PartialEq)]
@@ -258,11 +258,23 @@ impl Grid {
         h.close();
     }
 
+    /// Whether a column holds text: its head stands over it, at the left.
+    fn is_text(&self, column: usize) -> bool {
+        let Some(i) = column.checked_sub(1) else {
+            return true;
+        };
+        let mut cells = self.rows.iter().filter_map(|r| r.cells.get(i));
+        cells.any(|c| !c.number)
+    }
+
     fn head(&self, h: &mut Html) {
         h.open("thead", &[]);
         h.open("tr", &[]);
-        for c in &self.columns {
-            h.open("th", &[("scope", "col")]);
+        for (i, c) in self.columns.iter().enumerate() {
+            match self.is_text(i) {
+                true => h.open("th", &[("scope", "col"), ("class", "s")]),
+                false => h.open("th", &[("scope", "col")]),
+            }
             match &c.word {
                 Some(id) => h.word(&c.head, id),
                 None => h.text(&c.head),

@@ -2,6 +2,7 @@
 //! option brought in is escaped here and nowhere else.
 
 use crate::present::steers;
+use crate::present::wrap::tied;
 
 /// A page, or a piece of one.
 pub struct Html {
@@ -83,6 +84,11 @@ impl Html {
     /// Text of a trace: it may be in letters that run from right to left.
     pub fn name(&mut self, text: &str) {
         self.el("bdi", &[], text);
+    }
+
+    /// A sentence about a trace: as a name, and no line is broken between a number and its unit.
+    pub fn sentence(&mut self, text: &str) {
+        self.name(&tied(text));
     }
 
     /// A word with its definition one click away.

@@ -50,7 +50,11 @@
       told.textContent = words.length ? shown + " of " + rows.length + " rows" : rows.length + " rows";
     });
     label.append(input);
-    bar.append(label, told);
+    // In one line with what the table is called. The caption stays for those who hear it, and on paper.
+    const title = make("b", { textContent: caption });
+    title.setAttribute("aria-hidden", "true");
+    table.caption.classList.add("aside");
+    bar.append(title, label, told);
     box.prepend(bar);
   };
   for (const table of document.querySelectorAll("table[data-t]")) {

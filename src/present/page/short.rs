@@ -6,7 +6,7 @@ use super::{Asked, Trace};
 use crate::diagnose::{Answer, Explanation, Finding};
 use crate::metrics::quality::{self, Quality, Verdict, percent};
 use crate::metrics::report::{Device, Group, TimeDist};
-use crate::units::{human_bytes, human_count, human_ns};
+use crate::units::{human_bytes, human_count, human_ns, human_share};
 
 /// Devices whose numbers stand on cards.
 const CARDS: usize = 3;
@@ -57,7 +57,7 @@ pub fn trust(side: &str, t: &Trace<'_>, h: &mut Html) {
         h.open("ul", &[]);
         for r in &q.reasons {
             h.open("li", &[]);
-            h.name(&r.text);
+            h.sentence(&r.text);
             h.close();
         }
         h.close();
@@ -79,19 +79,24 @@ pub fn answers(side: &str, e: &Explanation, h: &mut Html) {
         h.open("li", &[]);
         h.el("b", &[], a.question.asked());
         h.text(" ");
-        h.name(&a.problem);
+        h.sentence(&a.problem);
+        // What could not be judged is no absence of causes.
+        if let Some(why) = &a.unheard {
+            h.text(" ");
+            h.sentence(why);
+        }
         match first(a, e) {
             Some(f) => {
                 h.tag("br", &[]);
                 let text = format!(
                     "{} of it ({}): ",
-                    percent_of(f.share),
+                    human_share(f.share, 0),
                     crate::present::explain::sureness(f.confidence)
                 );
                 h.text(&text);
                 let href = format!("#{}", finding_id(side, f));
                 h.open("a", &[("href", &href)]);
-                h.name(&f.claim);
+                h.sentence(&f.claim);
                 h.close();
             }
             None => h.text(" No cause that blkan knows shows."),
@@ -103,11 +108,6 @@ pub fn answers(side: &str, e: &Explanation, h: &mut Html) {
 
 fn first<'a>(a: &Answer, e: &'a Explanation) -> Option<&'a Finding> {
     e.findings.iter().find(|f| f.question == a.question)
-}
-
-/// A share of a problem in whole hundredths, as `explain` prints it.
-pub fn percent_of(share: f64) -> String {
-    format!("{} %", (share * 100.0).round())
 }
 
 /// Where a finding stands on the page.
@@ -138,7 +138,9 @@ pub fn numbers(t: &Trace<'_>, order: &[(usize, &Device)], h: &mut Html) {
             h.el("b", &[], &value);
             if !more.is_empty() {
                 h.text(" ");
-                h.el("span", &[], &more);
+                h.open("span", &[]);
+                h.sentence(&more);
+                h.close();
             }
             h.close();
             h.close();
@@ -174,7 +176,11 @@ fn cards(d: &Device) -> Vec<Card> {
     let share = top.map(|(_, s)| format!("{} of the issues", percent(*s)));
     let share = share.unwrap_or_default();
     card("Most frequent size", "groups-issue-bytes", size, share);
-    let weight = |g: &&Group| g.bios.unwrap_or(0).max(g.requests);
+    // Data first: empty flushes may be more, but have no time on the device.
+    let weight = |g: &&Group| {
+        let data = g.bio_bytes.is_some() || g.issue_bytes.is_some();
+        (data, g.bios.unwrap_or(0).max(g.requests))
+    };
     let busiest = d.groups.iter().max_by_key(weight);
     for (label, id, dist, of) in busiest.into_iter().flat_map(spans) {
         let value = dist.as_ref().filter(|t| t.n > 0);

@@ -414,7 +414,10 @@ mod tests {
         for r in crate::diagnose::rules() {
             let mut h = Html::new();
             rule(r.question, r.id, &mut h);
-            assert!(h.finish().contains("<em>Signature."), "{}", r.id);
+            let told = h.finish();
+            let of = |part| told.matches(part).count();
+            assert_eq!(of("<em>Signature"), 1, "{}: {told}", r.id);
+            assert_eq!(of("<em>Counter-signature"), 1, "{}: {told}", r.id);
         }
     }
 }

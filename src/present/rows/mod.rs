@@ -1,139 +1,28 @@
-//! Events, requests and bios as rows: one definition of columns for CSV and JSON lines, and a line of text for people.
+//! Events, requests and bios as lines of text for people. Their columns for programs are [`crate::frame`]'s.
 
 mod bio;
 mod event;
 mod request;
 
-pub use bio::BioRow;
-pub use event::EventRow;
-pub use request::RequestRow;
-
 use super::WIDTH;
 use super::table::{cut, left, right, width};
-use crate::event::{DevId, NO_CPU, NO_PID, NO_SECTOR, Rwbs};
+use crate::event::Fields;
+use crate::frame::Record;
 use crate::lifecycle::Stamp;
+use std::fmt::Display;
 
-/// A cell.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// Not known, or not there.
-    Absent,
-    /// Signed.
-    Int(i64),
-    /// Unsigned.
-    Uint(u64),
-    /// Yes or no.
-    Bool(bool),
-    /// Text.
-    Text(String),
-}
-
-/// Cells in the order of the columns. Reused from row to row.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Row(pub Vec<Value>);
-
-/// Something that can be a row.
-pub trait AsRow {
-    /// Column names, units in them. Stable: scripts read them.
-    const COLUMNS: &'static [&'static str];
-
-    /// The head line of the text form.
+/// A record that has a line of text.
+pub trait AsText: Record {
+    /// The head line.
     fn head() -> String;
 
-    /// Fills the cells.
-    fn fill(&self, row: &mut Row);
-
-    /// Appends the line of text.
-    fn text(&self, out: &mut Vec<u8>);
+    /// Appends the line; `comm` is the name of the record's task, `fields` what the source can tell.
+    fn text(&self, comm: Option<&str>, fields: &Fields, out: &mut Vec<u8>);
 }
 
-/// A value that the source may not tell.
-fn known(known: bool, v: Value) -> Value {
-    if known { v } else { Value::Absent }
-}
-
-fn int(v: Option<i64>) -> Value {
-    v.map_or(Value::Absent, Value::Int)
-}
-
-fn stamp(s: Stamp) -> Value {
-    int(s.get().map(|t| t.0))
-}
-
-/// A span; a negative one (clocks of CPUs disagree) is absent, and its stamps tell.
-fn span(v: Option<i64>) -> Value {
-    int(v.filter(|n| *n >= 0))
-}
-
-fn sector(s: u64) -> Value {
-    if s == NO_SECTOR {
-        Value::Absent
-    } else {
-        Value::Uint(s)
-    }
-}
-
-fn pid(p: u32) -> Value {
-    if p == NO_PID {
-        Value::Absent
-    } else {
-        Value::Uint(u64::from(p))
-    }
-}
-
-fn cpu(c: u16) -> Value {
-    if c == NO_CPU {
-        Value::Absent
-    } else {
-        Value::Uint(u64::from(c))
-    }
-}
-
-fn source_line(n: u32) -> Value {
-    if n == u32::MAX {
-        Value::Absent
-    } else {
-        Value::Uint(u64::from(n))
-    }
-}
-
-fn dev(d: DevId) -> Value {
-    if d == DevId::NONE {
-        Value::Absent
-    } else {
-        Value::Text(d.to_string())
-    }
-}
-
-fn rwbs(r: Rwbs) -> Value {
-    if r == Rwbs::EMPTY {
-        Value::Absent
-    } else {
-        Value::Text(r.to_string())
-    }
-}
-
-fn name(n: Option<&str>) -> Value {
-    n.map_or(Value::Absent, |n| Value::Text(n.to_string()))
-}
-
-fn uint(n: impl Into<u64>) -> Value {
-    Value::Uint(n.into())
-}
-
-fn word(s: &str) -> Value {
-    Value::Text(s.to_string())
-}
-
-/// A cell of text: `-` for what is absent.
-fn show(v: &Value) -> String {
-    match v {
-        Value::Absent => "-".to_string(),
-        Value::Int(n) => n.to_string(),
-        Value::Uint(n) => n.to_string(),
-        Value::Bool(b) => b.to_string(),
-        Value::Text(s) => cut(s, 32),
-    }
+/// A cell: `-` for what is absent.
+fn show(v: Option<impl Display>) -> String {
+    v.map_or_else(|| "-".to_string(), |v| v.to_string())
 }
 
 /// ns as µs with one decimal: `12345.6`; whole ms once that gets long.
@@ -198,8 +87,8 @@ fn align(cells: &[(i8, String)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Fields;
-    use crate::event::{Action, BlockEvent};
+    use crate::event::{Action, BlockEvent, DevId, NO_CPU, NO_PID, NO_SECTOR, Rwbs};
+    use crate::frame::values;
     use crate::lifecycle::{Bio, BioFate, Outcome, Pairing, Request, RequestKind};
     use crate::present::{csv, json, table::width};
     use crate::units::Nanos;
@@ -239,26 +128,21 @@ mod tests {
         }
     }
 
-    fn csv_of<R: AsRow>(r: &R) -> String {
-        let mut row = Row::default();
+    fn csv_of<R: AsText>(r: &R, comm: Option<&str>) -> String {
         let mut out = Vec::new();
-        r.fill(&mut row);
-        assert_eq!(row.0.len(), R::COLUMNS.len());
-        csv::row(&row, &mut out);
+        csv::row(values(r, comm, &Fields::BLKTRACE), &mut out);
         String::from_utf8_lossy(&out).into_owned()
     }
 
-    fn json_of<R: AsRow>(r: &R) -> serde_json::Value {
-        let mut row = Row::default();
+    fn json_of<R: AsText>(r: &R, comm: Option<&str>) -> serde_json::Value {
         let mut out = Vec::new();
-        r.fill(&mut row);
-        json::row(R::COLUMNS, &row, &mut out);
+        json::row(r, comm, &Fields::BLKTRACE, &mut out);
         serde_json::from_slice(&out).unwrap()
     }
 
-    fn text_of<R: AsRow>(r: &R) -> String {
+    fn text_of<R: AsText>(r: &R, comm: Option<&str>) -> String {
         let mut out = Vec::new();
-        r.text(&mut out);
+        r.text(comm, &Fields::BLKTRACE, &mut out);
         let s = String::from_utf8(out).unwrap();
         assert!(
             width(s.trim_end()) <= 100 && width(R::head().trim_end()) <= 100,
@@ -273,20 +157,15 @@ mod tests {
         let mut e = BlockEvent::new(Nanos(2_423_912_816), DevId::new(8, 0), Action::Complete);
         (e.rwbs, e.sector, e.bytes, e.pid, e.cpu, e.error, e.line) =
             (Rwbs::new(b"WS"), 384408, 4096, 213, 0, -5, 99);
-        let r = EventRow {
-            ev: &e,
-            comm: None,
-            fields: Fields::BLKTRACE,
-        };
         assert_eq!(
-            csv_of(&r),
+            csv_of(&e, None),
             "99,2423912816,\"8,0\",0,213,C,block_rq_complete,WS,384408,4096,-5,,,,false,\n"
         );
-        let j = json_of(&r);
+        let j = json_of(&e, None);
         assert_eq!(j["comm"], serde_json::Value::Null);
         assert_eq!(j["error"], -5);
         assert_eq!(
-            text_of(&r),
+            text_of(&e, None),
             "    2.423912816    8,0   0    213 C   WS         384408     4096   -5 - -\n"
         );
     }
@@ -294,23 +173,19 @@ mod tests {
     #[test]
     fn a_request_tells_its_spans_and_its_end() {
         let r = request();
-        let r = RequestRow {
-            rq: &r,
-            comm: Some("fio"),
-            fields: Fields::BLKTRACE,
-        };
-        let j = json_of(&r);
+        let fio = Some("fio");
+        let j = json_of(&r, fio);
         assert_eq!(j["d2c_ns"], 100_000);
         assert_eq!(j["d2d_ns"], 4_000);
         assert_eq!(j["g2i_ns"], serde_json::Value::Null);
         assert_eq!(j["outcome"], "failed");
         assert_eq!(j["error"], -5);
         assert_eq!(
-            text_of(&r),
+            text_of(&r, fio),
             "    0.000001  259,0 WS    io           2048    8k    2   2/1     1.0     7.0   100.0   107.0 err-5\n"
         );
         assert!(
-            csv_of(&r).starts_with(
+            csv_of(&r, fio).starts_with(
                 "7,\"259,0\",io,WS,2048,8192,213,fio,1,12,failed,-5,exact,2,1,0,1,2,1,"
             )
         );
@@ -343,15 +218,11 @@ mod tests {
             parent_dev: DevId::NONE,
             unclean: false,
         };
-        let r = BioRow {
-            bio: &b,
-            comm: None,
-        };
-        let j = json_of(&r);
+        let j = json_of(&b, None);
         assert_eq!(j["request"], 9);
         assert_eq!(j["sector"], serde_json::Value::Null);
         assert_eq!(
-            text_of(&r),
+            text_of(&b, None),
             "    0.000000    8,0 FWS             -     0       - -         own         0.5       -   700.0 ok\n"
         );
     }

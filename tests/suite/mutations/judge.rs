@@ -4,10 +4,11 @@
 use blkan::error::{Error, Kind};
 use blkan::event::{BlockEvent, DevId, Fields, TraceMeta};
 use blkan::format::{Defect, ImportReport, Known, ReadOptions, Trace, WRITERS, Wrote, blkparse};
+use blkan::frame::values;
 use blkan::lifecycle::{Bio, FlushStep, Merge, Request, Sink, Stamp, Tracker, TrackerReport};
 use blkan::metrics::report::{Input, StatsReport};
 use blkan::metrics::{BlkparseTotals, Collector, CollectorOptions, Extras, Key};
-use blkan::present::rows::{AsRow, BioRow, EventRow, RequestRow, Row};
+use blkan::present::rows::AsText;
 use blkan::present::{self, Remedy, Style, View, csv, json};
 use blkan::units::Nanos;
 use serde_json::Value;
@@ -306,17 +307,15 @@ struct Both {
 
 #[derive(Default)]
 struct Rows {
-    row: Row,
     out: Vec<u8>,
 }
 
 impl Rows {
-    fn put<R: AsRow>(&mut self, r: &R) {
+    fn put<R: AsText>(&mut self, r: &R, comm: Option<&str>, fields: &Fields) {
         self.out.clear();
-        r.fill(&mut self.row);
-        csv::row(&self.row, &mut self.out);
-        json::row(R::COLUMNS, &self.row, &mut self.out);
-        r.text(&mut self.out);
+        csv::row(values(r, comm, fields), &mut self.out);
+        json::row(r, comm, fields, &mut self.out);
+        r.text(comm, fields, &mut self.out);
     }
 }
 
@@ -334,31 +333,21 @@ impl Sink for Both {
         self.collector.event(ev);
         self.totals.event(ev);
         if let Some(r) = &mut self.rows {
-            let fields = self.fields;
-            r.put(&EventRow {
-                ev,
-                comm: Some("x"),
-                fields,
-            });
+            r.put(ev, Some("x"), &self.fields);
         }
     }
     fn bio(&mut self, b: &Bio) {
         self.within("a bio", &[b.q, b.g, b.m, b.i, b.d, b.c_data, b.c]);
         self.collector.bio(b);
         if let Some(r) = &mut self.rows {
-            r.put(&BioRow { bio: b, comm: None });
+            r.put(b, None, &self.fields);
         }
     }
     fn request(&mut self, r: &Request) {
         self.within("a request", &[r.q, r.g, r.i, r.d_first, r.d, r.c_data, r.c]);
         self.collector.request(r);
         if let Some(rows) = &mut self.rows {
-            let fields = self.fields;
-            rows.put(&RequestRow {
-                rq: r,
-                comm: Some("a b"),
-                fields,
-            });
+            rows.put(r, Some("a b"), &self.fields);
         }
     }
     fn issue(&mut self, rq: &Request, ev: &BlockEvent) {

@@ -142,6 +142,23 @@ fn traces_with_little_in_them_make_a_page() {
 }
 
 #[test]
+fn a_trace_without_completions_says_what_is_not_judged() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = dir.path().join("open.txt");
+    let all = trace(&["fio"; 40]);
+    let open: Vec<&str> = all.lines().filter(|l| !l.contains("  C  ")).collect();
+    fs::write(&file, open.join("\n") + "\n").expect("a trace");
+    let p = page(&[&file.to_string_lossy()]);
+    let short = p.by_id("short").expect("the verdict").words();
+    let untold = "Causes that show in how I/O ends are not judged: no completion was recorded.";
+    assert_eq!(short.matches(untold).count(), 3, "{short}");
+    let numbers = p.by_id("numbers").expect("key numbers").words();
+    for gone in ["D2C", "G2C", "Depth", "Writes a second"] {
+        assert!(!numbers.contains(gone), "{numbers}");
+    }
+}
+
+#[test]
 fn damage_is_told_and_strict_objects() {
     let dir = root().join("fixtures/hostile");
     let mut pages = 0;
