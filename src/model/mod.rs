@@ -8,6 +8,7 @@ pub mod costs;
 pub mod device;
 pub mod engine;
 pub mod parts;
+pub mod kernel;
 pub mod policy;
 pub mod program;
 pub mod reblock;

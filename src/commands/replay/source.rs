@@ -283,6 +283,7 @@ fn start(r: &Recorded, longest_plug: u64, options: &Options) -> Policy {
     Policy {
         // 0, 1 or 2 (`queue_nomerges_store`, block/blk-sysfs.c).
         nomerges: told.map_or(default.nomerges, |n| n.min(2) as u8),
+        kernel: r.kernel,
         // A plug that was emptied of more requests than 5.15 holds: the limit of a later kernel, whatever its order.
         plug_limit: (longest_plug > 16).then_some(32),
         wbt: match disks().any(|d| d.wbt_limit > 0) {

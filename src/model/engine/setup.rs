@@ -258,7 +258,7 @@ impl<'a> Sim<'a> {
     }
 
     fn empty_plug(&self) -> Plug {
-        Plug::new(self.policy.plug, self.policy.plug_limit)
+        Plug::new(self.policy)
     }
 
     /// The context of an io_uring worker; new ones look like the context that asks, but for their pid.

@@ -1,5 +1,6 @@
 //! What is kept of a trace until its end.
 
+use super::kernel::Signs;
 use crate::event::{Action, BlockEvent, CommId, DevId, Fields, NO_SECTOR, Op, Rwbs};
 use crate::lifecycle::{Bio, BioFate, Request, RequestKind, Sink};
 use crate::units::Nanos;
@@ -200,6 +201,7 @@ pub struct Recorder {
     now_pid: u32,
     plugs: u64,
     unplugs: u64,
+    pub(super) signs: Signs,
 }
 
 impl Recorder {
@@ -220,6 +222,7 @@ impl Recorder {
             now_pid: 0,
             plugs: 0,
             unplugs: 0,
+            signs: Signs::default(),
         }
     }
 
@@ -298,6 +301,7 @@ impl Recorder {
 impl Sink for Recorder {
     fn event(&mut self, ev: &BlockEvent) {
         self.now_pid = ev.pid;
+        self.signs.event(ev);
         if matches!(
             ev.action,
             Action::Requeue | Action::Complete | Action::Issue

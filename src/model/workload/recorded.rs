@@ -9,6 +9,7 @@ use super::stack::Stack;
 use crate::event::{CommTable, DevId, QueueInfo};
 use crate::lifecycle::RequestKind;
 use crate::model::device::{self, Fit, Model};
+use crate::model::policy::Kernel;
 use crate::model::{Costs, LayerKind, Service, Workload};
 use crate::units::Nanos;
 use rustc_hash::FxHashMap;
@@ -78,6 +79,8 @@ pub struct Recorded {
     pub fits: Vec<Option<Fit>>,
     /// What was learned of each disk, and how.
     pub disks: BTreeMap<DevId, DiskFacts>,
+    /// The kernel that the events tell.
+    pub kernel: Option<Kernel>,
     /// Bios at the topmost devices, by device: those of the recording that the workload has.
     pub top_bios: BTreeMap<DevId, u64>,
     /// What the trace does not tell, or was guessed; sentences.
@@ -145,6 +148,7 @@ impl Recorder {
             costs,
             fits,
             disks,
+            kernel: self.signs.verdict(),
             top_bios,
             notes,
         })
