@@ -1,7 +1,7 @@
 //! What kernels do differently beside their plug mode. Each rule has a question of its own: nothing else may be asked of a
 //! version.
 
-use super::policy::{Kernel, Policy, PlugMode};
+use super::policy::{Kernel, PlugMode, Policy};
 
 impl Kernel {
     /// The kernel that had a plug mode, where nothing else tells: the last one without an order of its own for the mode that was
@@ -191,7 +191,9 @@ mod tests {
             plug_limit: Some(31),
             ..Policy::default()
         };
-        PlugChoice::from_name("newest-of-queue").unwrap().apply(&mut p);
+        PlugChoice::from_name("newest-of-queue")
+            .unwrap()
+            .apply(&mut p);
         assert_eq!(rules(&p), (true, false, false, false, true, (31, 62)));
         p.plug = PlugMode::Scan;
         p.kernel = None;

@@ -7,8 +7,8 @@
 pub mod costs;
 pub mod device;
 pub mod engine;
-pub mod parts;
 pub mod kernel;
+pub mod parts;
 pub mod policy;
 pub mod program;
 pub mod reblock;

@@ -298,7 +298,9 @@ mod tests {
             ..Policy::default()
         };
         let s = Switches {
-            plug: [PlugMode::Oldest, PlugMode::Newest].map(PlugChoice::from).to_vec(),
+            plug: [PlugMode::Oldest, PlugMode::Newest]
+                .map(PlugChoice::from)
+                .to_vec(),
             flush: vec![FlushInsert::Head, FlushInsert::Tail],
             ..Switches::default()
         };

@@ -1,7 +1,7 @@
 //! A task's plug: the requests it holds back, and which of them a new bio is tested against.
 
 use super::shape::{Fit, Join, Limits, Shape};
-use crate::model::policy::{Policy, PlugMode};
+use crate::model::policy::{PlugMode, Policy};
 
 /// BLK_PLUG_FLUSH_SIZE (block/blk-mq.c): 128 KiB, in sectors.
 const FLUSH_SECTORS: u64 = 256;

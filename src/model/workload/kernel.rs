@@ -175,7 +175,13 @@ mod tests {
         assert_eq!(verdict("Q G D C", 7), None);
         assert_eq!(verdict("Q G D Q G P U1 D", 50), None);
         // 16 and one more that finds the plug full.
-        assert_eq!(verdict("Q G P Q G Q G U16 I P Q G U2 I", 8), Some(Kernel::V5_15));
-        assert_eq!(verdict("Q G P Q G Q G U32 D P Q G U2 D", 8), Some(Kernel::V6_10));
+        assert_eq!(
+            verdict("Q G P Q G Q G U16 I P Q G U2 I", 8),
+            Some(Kernel::V5_15)
+        );
+        assert_eq!(
+            verdict("Q G P Q G Q G U32 D P Q G U2 D", 8),
+            Some(Kernel::V6_10)
+        );
     }
 }
