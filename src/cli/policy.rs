@@ -1,7 +1,7 @@
 //! Names of policies, and rates and sizes, as people type them: clap value parsers.
 
 use super::values::any_of;
-use crate::commands::policy::PlugMode;
+use crate::commands::policy::{KERNELS, PlugChoice, PlugMode};
 use crate::units::parse_capacity;
 
 /// A parser of one of a closed set of names.
@@ -23,14 +23,15 @@ pub fn named<T: Copy + Send + Sync + 'static>(
 ///
 /// # Errors
 /// The words there are.
-pub fn plug(s: &str) -> Result<PlugMode, String> {
+pub fn plug(s: &str) -> Result<PlugChoice, String> {
     let s = s.trim();
-    let mode = PlugMode::from_name(s).or_else(|| PlugMode::of_kernel(s));
-    mode.ok_or_else(|| {
+    PlugChoice::from_name(s).ok_or_else(|| {
+        let kernels: Vec<&str> = KERNELS.iter().map(|k| k.name).collect();
         let words: Vec<&str> = PlugMode::ALL.iter().map(|m| m.name()).collect();
         format!(
-            "expected {}, or a kernel: 5.15, 5.16, 6.1, 6.13 or 6.16; found '{s}'",
-            any_of(&words)
+            "expected {}, or a kernel: {}; found '{s}'",
+            any_of(&words),
+            any_of(&kernels)
         )
     })
 }
@@ -98,8 +99,8 @@ mod tests {
 
     #[test]
     fn names_kernels_rates_and_sizes() {
-        assert_eq!(plug("6.16"), Ok(PlugMode::TailElseOldest));
-        assert_eq!(plug("oldest"), Ok(PlugMode::Oldest));
+        assert_eq!(plug("6.16"), Ok(PlugChoice::from_name("6.16").unwrap()));
+        assert_eq!(plug("oldest"), Ok(PlugMode::Oldest.into()));
         assert!(plug("6.99").is_err_and(|e| e.contains("newest-of-queue")));
         let sched = named("a scheduler", Sched::ALL, Sched::name);
         assert_eq!(sched("mq-deadline"), Ok(Sched::MqDeadline));

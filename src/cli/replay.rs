@@ -56,9 +56,9 @@ pub struct ReplayArgs {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Policies (lists sweep)")]
 struct PolicyArgs {
-    /// Plug merging: scan, none, newest, newest-of-queue, oldest, tail-else-oldest, or a kernel: 5.15 5.16 6.1 6.13 6.16
+    /// Plug merging: scan, none, newest, newest-of-queue, oldest, tail-else-oldest, or a kernel (5.15 to 6.16)
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = policy::plug)]
-    plug: Vec<policies::PlugMode>,
+    plug: Vec<policies::PlugChoice>,
     /// Requests a plug holds (twice as many for several queues)
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=65_536))]
     plug_limit: Vec<u32>,

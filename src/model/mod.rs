@@ -7,6 +7,7 @@
 pub mod costs;
 pub mod device;
 pub mod engine;
+pub mod kernel;
 pub mod parts;
 pub mod policy;
 pub mod program;

@@ -1,5 +1,6 @@
 //! The policies that can be changed, with their canonical names.
 
+pub use super::kernel::{KERNELS, PlugChoice};
 use serde::Serialize;
 
 /// Defines a closed set of values with canonical names.
@@ -51,34 +52,22 @@ names! {
     }
 }
 
-impl PlugMode {
-    /// The mode of a kernel as `--plug` takes it.
-    pub fn of_kernel(version: &str) -> Option<PlugMode> {
-        Some(match version {
-            "5.15" => PlugMode::Scan,
-            "5.16" => PlugMode::Newest,
-            "6.1" => PlugMode::NewestOfQueue,
-            "6.13" => PlugMode::Oldest,
-            "6.16" => PlugMode::TailElseOldest,
-            _ => return None,
-        })
-    }
-
-    /// Requests of a plug of one queue before it is flushed; of several queues (`blk_plug_max_rq_count`, block/blk-mq.c:
-    /// 16 and 64 in 5.15, 32 and 64 since 5.16).
-    pub fn limits(self) -> (u32, u32) {
-        match self {
-            PlugMode::Scan => (16, 64),
-            _ => (32, 64),
-        }
-    }
-
-    /// Whether requests that are issued directly from a plug go newest first (head insertion, 5.16 to 6.12).
-    pub fn newest_first(self) -> bool {
-        matches!(self, PlugMode::Newest | PlugMode::NewestOfQueue)
+names! {
+    /// What a kernel does beside the plug mode, by the first version that does it so; asked by the predicates of
+    /// `model/kernel.rs`.
+    Kernel {
+        /// Up to 5.15.
+        V5_15 = "5.15",
+        /// 5.16 and 5.17.
+        V5_16 = "5.16",
+        /// 5.18 to 6.2.
+        V5_18 = "5.18",
+        /// 6.3 to 6.9, and 6.1.192.
+        V6_3 = "6.3",
+        /// 6.10 and later.
+        V6_10 = "6.10",
     }
 }
-
 names! {
     /// I/O scheduler.
     Sched {
@@ -145,7 +134,9 @@ names! {
 pub struct Policy {
     /// Plug merge mode.
     pub plug: PlugMode,
-    /// Requests a plug holds, for one queue; doubled for several. `None`: [`PlugMode::limits`].
+    /// What else the kernel does. `None`: as the kernels that had the plug mode ([`Kernel::of_mode`]).
+    pub kernel: Option<Kernel>,
+    /// Requests a plug holds, for one queue; [`Kernel::several`] times as many of several. `None`: [`Kernel::plug_limit`].
     pub plug_limit: Option<u32>,
     /// The queue attribute: 0 all merges, 1 plug and last merge only, 2 none.
     pub nomerges: u8,
@@ -178,6 +169,7 @@ impl Default for Policy {
     fn default() -> Policy {
         Policy {
             plug: PlugMode::TailElseOldest,
+            kernel: None,
             plug_limit: None,
             nomerges: 0,
             max_sectors_kb: None,
@@ -219,6 +211,12 @@ pub static POLICIES: &[PolicyInfo] = &[
         option: "--plug",
         about: "which requests of its plug a bio is tested against",
         values: || PlugMode::ALL.iter().map(|v| v.name()).collect(),
+    },
+    PolicyInfo {
+        name: "kernel",
+        option: "--plug",
+        about: "what the kernel does beside the plug mode",
+        values: || Kernel::ALL.iter().map(|v| v.name()).collect(),
     },
     PolicyInfo {
         name: "plug_limit",
@@ -311,8 +309,6 @@ mod tests {
         }
         assert_eq!(PlugMode::ALL.len(), 6);
         assert_eq!(FlushInsert::from_name("middle"), None);
-        let kernels = ["5.15", "5.16", "6.1", "6.13", "6.16"].map(PlugMode::of_kernel);
-        assert!(kernels.iter().all(Option::is_some));
         let json = serde_json::to_value(Policy::default()).unwrap();
         assert_eq!(json["plug"], "tail-else-oldest");
     }

@@ -26,8 +26,10 @@ pub struct Disk {
     pub zone_sectors: u64,
     /// First sector of the first sequential zone (conventional zones lie before).
     pub first_sequential: u64,
-    /// The driver takes a whole plug at once (nvme, virtio: `queue_rqs`).
-    pub takes_lists: bool,
+    /// The zones were guessed from the order of writes alone: they bound no request unless a policy for zones is in force.
+    pub zones_guessed: bool,
+    /// `depth` is assumed, neither told nor reached.
+    pub depth_guessed: bool,
     /// Memory segments of one request must join at page borders (nvme's virt_boundary), so that a request which begins in
     /// the middle of a page takes no bio behind it.
     pub virt_boundary: bool,
@@ -48,7 +50,8 @@ impl Default for Disk {
             fua: false,
             zone_sectors: 0,
             first_sequential: 0,
-            takes_lists: false,
+            zones_guessed: false,
+            depth_guessed: false,
             virt_boundary: false,
             wbt_limit: 0,
         }

@@ -129,7 +129,8 @@ impl Consumer for Both {
 /// The share of issued requests whose completion must have been lost: given up, or open at the end since longer than
 /// any plausible I/O.
 fn missing(tracker: &TrackerReport, open: &[Nanos], issued: u64) -> f64 {
-    /// The default timeout of a command (`rq_timeout`, block/blk-settings.c: 30 s) is far more than traces are long.
+    /// No command that a working device still does is that old. Its timeout (`rq_timeout`, block/blk-settings.c: 30 s) would be
+    /// proof, but most traces are shorter.
     const LONG: i64 = 1_000_000_000;
     let end = tracker.span.map_or(0, |s| s.1.0);
     let stale = open.iter().filter(|d| end - d.0 > LONG).count() as u64;
@@ -283,8 +284,9 @@ fn start(r: &Recorded, longest_plug: u64, options: &Options) -> Policy {
     Policy {
         // 0, 1 or 2 (`queue_nomerges_store`, block/blk-sysfs.c).
         nomerges: told.map_or(default.nomerges, |n| n.min(2) as u8),
+        kernel: r.kernel,
         // A plug that was emptied of more requests than 5.15 holds: the limit of a later kernel, whatever its order.
-        plug_limit: (longest_plug > 16).then_some(32),
+        plug_limit: (r.kernel.is_none() && longest_plug > 16).then_some(32),
         wbt: match disks().any(|d| d.wbt_limit > 0) {
             true => Switch::On,
             false => Switch::Off,
@@ -321,6 +323,15 @@ fn models(r: &Recorded) -> Vec<DeviceFit> {
         .collect()
 }
 
+/// Whether the limit of writeback throttling would rest on a guess on some disk.
+fn guessed_limit(base: &Base) -> bool {
+    base.workload
+        .topology
+        .layers
+        .iter()
+        .any(|l| matches!(&l.kind, LayerKind::Disk(d) if d.depth_guessed && d.wbt_limit == 0))
+}
+
 /// Why a row cannot be answered, if so.
 pub fn cannot(row: &Row, base: &Base, facts: &Facts) -> Option<String> {
     let named = |what: &str| row.label.split(", ").any(|p| p.starts_with(what));
@@ -352,6 +363,12 @@ pub fn cannot(row: &Row, base: &Base, facts: &Facts) -> Option<String> {
     if named("block size ") && !has_blocks(&base.workload) {
         return Some(
             "no write of this trace lies within a page of 4 KiB: none is of one block".to_string(),
+        );
+    }
+    if named("wbt ") && p.wbt == Switch::On && p.depth.is_none() && guessed_limit(base) {
+        return Some(
+            "how many writes are let through depends on the depth of the device, which this trace does not show (give --depth N or --queue FILE)"
+                .to_string(),
         );
     }
     if p.zoned == Zoned::Lock && named("sched none") {

@@ -2,13 +2,13 @@
 
 use crate::error::{Error, Result};
 use crate::model::Policy;
-use crate::model::policy::{Ata, DmFlush, FlushInsert, PlugMode, Sched, Switch, Zoned};
+use crate::model::policy::{Ata, DmFlush, FlushInsert, Kernel, PlugChoice, Sched, Switch, Zoned};
 
 /// Lists of the command line; an empty one leaves the policy as recorded.
 #[derive(Clone, Debug, Default)]
 pub struct Switches {
     /// `--plug`.
-    pub plug: Vec<PlugMode>,
+    pub plug: Vec<PlugChoice>,
     /// `--plug-limit`.
     pub plug_limit: Vec<u32>,
     /// `--nomerges`.
@@ -107,8 +107,8 @@ impl Switches {
             rows,
             "plug",
             &self.plug,
-            |v| v.name().into(),
-            |p, v| p.plug = *v,
+            |v| v.name.into(),
+            |p, v| v.apply(p),
         );
         rows = expand(
             rows,
@@ -246,8 +246,12 @@ pub fn told(text: &str, policy: &mut Policy) -> Result<Vec<&'static str>> {
 fn set_one(p: &mut Policy, name: &str, value: &str) -> Option<&'static str> {
     Some(match name {
         "plug" => {
-            p.plug = PlugMode::from_name(value).or_else(|| PlugMode::of_kernel(value))?;
+            PlugChoice::from_name(value)?.apply(p);
             "plug"
+        }
+        "kernel" => {
+            p.kernel = Some(Kernel::from_name(value)?);
+            "kernel"
         }
         "plug_limit" | "plug-limit" => {
             // As `--plug-limit` takes it.
@@ -290,6 +294,7 @@ fn set_one(p: &mut Policy, name: &str, value: &str) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::policy::PlugMode;
 
     #[test]
     fn lists_sweep_on_top_of_the_recorded_policy() {
@@ -298,7 +303,9 @@ mod tests {
             ..Policy::default()
         };
         let s = Switches {
-            plug: vec![PlugMode::Oldest, PlugMode::Newest],
+            plug: [PlugMode::Oldest, PlugMode::Newest]
+                .map(PlugChoice::from)
+                .to_vec(),
             flush: vec![FlushInsert::Head, FlushInsert::Tail],
             ..Switches::default()
         };

@@ -12,7 +12,7 @@ use crate::units::Nanos;
 
 impl Sim<'_> {
     /// `blk_insert_flush`: true if the request goes on like any other.
-    pub(super) fn ordinary(&mut self, rq: u32, bio: u32) -> bool {
+    pub(super) fn ordinary(&mut self, c: u32, rq: u32, bio: u32) -> bool {
         let b = self.bios[bio];
         if !(b.preflush || b.fua) {
             return true;
@@ -22,7 +22,7 @@ impl Sim<'_> {
         let plan = steps.plan();
         let has_fua = d.fua;
         if plan == Plan::Ordinary {
-            return true;
+            return !self.fua_dispatched(c, rq, b.layer);
         }
         let r = &mut self.rqs[rq];
         r.sequenced = true;
@@ -34,7 +34,7 @@ impl Sim<'_> {
         r.rwbs = letters::synchronous(left);
         let mut out = Vec::new();
         let now = self.clock.now;
-        let passes = plan == Plan::DataThenFlush && !self.policy.plug.newest_first();
+        let passes = plan == Plan::DataThenFlush && !self.policy.kernel().flush_sends_fua_data();
         let q = &mut self.disks[b.layer].flushes;
         match plan {
             _ if passes => q.passes(rq),
@@ -43,6 +43,17 @@ impl Sim<'_> {
         }
         self.follow(b.layer, &out, false);
         passes
+    }
+
+    /// Before 6.10 a FUA write of a device with FUA waits at the end of the dispatch list, and the queue runs for it.
+    fn fua_dispatched(&mut self, c: u32, rq: u32, layer: u32) -> bool {
+        let d = &mut self.disks[layer];
+        let takes = self.policy.kernel().fua_to_dispatch();
+        if takes {
+            d.dispatch.push_back(rq);
+            self.push(c, Frame::Run(layer));
+        }
+        takes
     }
 
     /// The data of a sequence is done.
@@ -74,7 +85,9 @@ impl Sim<'_> {
                     }
                 }
                 Do::Data(rq) => {
-                    self.disks[layer].requeued.push_back(rq);
+                    // Each is added before the last, and each inserted before the last: the first that came goes first
+                    // (`blk_flush_complete_seq`, block/blk-flush.c; `blk_mq_requeue_work`, block/blk-mq.c).
+                    self.disks[layer].requeued.push_front(rq);
                     requeued = true;
                 }
                 Do::Flush => {
@@ -132,8 +145,7 @@ impl Sim<'_> {
             }
             return Next::Now;
         }
-        if self.policy.plug.newest_first() {
-            // RQF_FLUSH_SEQ bypasses the scheduler (`blk_mq_sched_bypass_insert`, 6.1).
+        if self.policy.kernel().sequenced_data_bypass() {
             self.disks[layer].dispatch.push_front(rq);
             return Next::Now;
         }

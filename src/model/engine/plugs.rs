@@ -75,8 +75,7 @@ impl Sim<'_> {
             return self.instead(c, Frame::Groups { explicit });
         }
         let n = ctx.batch.len();
-        // 6.1 tells no U here.
-        if !self.policy.plug.newest_first() {
+        if self.policy.kernel().tells_direct_unplug() {
             let layer = self.rqs[first].layer;
             self.tell_plug(c, Action::Unplug, layer, n);
         }

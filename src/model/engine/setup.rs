@@ -111,7 +111,8 @@ fn changed(d: &topology::Disk, p: &Policy) -> topology::Disk {
     if let Some(bytes) = p.zone_size {
         d.zone_sectors = bytes >> 9;
     }
-    if d.chunk_sectors == 0 {
+    let zoned = p.zoned != Zoned::Off || p.zone_size.is_some();
+    if d.chunk_sectors == 0 && (zoned || !d.zones_guessed) {
         // A zone's size is its queue's chunk (`blk_revalidate_disk_zones`).
         d.chunk_sectors = u32::try_from(d.zone_sectors).unwrap_or(0);
     }
@@ -258,7 +259,7 @@ impl<'a> Sim<'a> {
     }
 
     fn empty_plug(&self) -> Plug {
-        Plug::new(self.policy.plug, self.policy.plug_limit)
+        Plug::new(self.policy)
     }
 
     /// The context of an io_uring worker; new ones look like the context that asks, but for their pid.

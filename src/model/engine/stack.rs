@@ -8,6 +8,9 @@ use crate::event::{Op, Rwbs};
 use crate::model::policy::DmFlush;
 use crate::model::topology::{LayerKind, Line};
 
+/// Major number of md devices.
+const MD: u32 = 9;
+
 impl<'a> Sim<'a> {
     fn kind(&self, layer: u32) -> Option<&'a LayerKind> {
         let w = self.workload;
@@ -87,18 +90,35 @@ impl<'a> Sim<'a> {
         true
     }
 
-    /// `__send_empty_flush`: one clone a line, or one a device below.
+    /// Empty flushes for a table line each, at the place that `linear_map` makes of the bio's (drivers/md/dm-linear.c).
     fn flush_lines(&mut self, c: u32, bio: u32, lines: &[Line]) {
+        let sector = self.bios[bio].sector;
+        let to = |l: &Line| (l.to, l.at.wrapping_sub(l.from).wrapping_add(sector));
+        let all: Vec<(u16, u64)> = lines.iter().map(to).collect();
+        self.flush_targets(c, bio, &all);
+    }
+
+    /// `__send_empty_flush`: one clone a target's flush bio, or one a device below.
+    fn flush_targets(&mut self, c: u32, bio: u32, to: &[(u16, u64)]) {
         let b = self.bios[bio];
-        for (i, l) in lines.iter().enumerate() {
-            let again = lines.iter().take(i).any(|m| m.to == l.to);
+        for (i, (lower, sector)) in to.iter().enumerate() {
+            let again = to.iter().take(i).any(|m| m.0 == *lower);
             if again && self.policy.dm_flush == DmFlush::PerDevice {
                 continue;
             }
-            let sector = l.at.wrapping_sub(l.from).wrapping_add(b.sector);
-            let clone = plain_bio(u32::from(l.to), sector, 0, b.rwbs);
+            let clone = plain_bio(u32::from(*lower), *sector, 0, b.rwbs);
             self.send(c, bio, clone, Some(b.sector));
         }
+    }
+
+    /// Whether a layer is dm: all that is stacked and not md (major 9, Documentation/admin-guide/devices.txt).
+    fn is_dm(&self, layer: u32) -> bool {
+        let stacked = match self.kind(layer) {
+            Some(LayerKind::Linear(_)) => return true,
+            Some(LayerKind::Stripe { .. }) => true,
+            Some(LayerKind::Mirror(_) | LayerKind::Disk(_)) | None => false,
+        };
+        stacked && self.disks[layer].dev.major() != MD
     }
 
     /// The empty flushes of a dm bio with data are done: the data go on by dm's worker, without the pre-flush
@@ -110,7 +130,7 @@ impl<'a> Sim<'a> {
             return false;
         }
         b.flushed = true;
-        if !matches!(self.kind(layer), Some(LayerKind::Linear(_))) {
+        if !self.is_dm(layer) {
             return false;
         }
         let b = &mut self.bios[bio];
@@ -164,9 +184,17 @@ impl<'a> Sim<'a> {
         false
     }
 
-    /// raid0: cut at stripes, each part remapped as it is cut off (`raid0_make_request`, drivers/md/raid0.c).
+    /// raid0 and dm stripes: cut at stripes, each part remapped as it is cut off (`raid0_make_request`, drivers/md/raid0.c).
     fn map_stripe(&mut self, c: u32, bio: u32, chunk: u64, to: &[u16]) -> bool {
-        if self.flush_members(c, bio, to) {
+        let b = self.bios[bio];
+        if self.is_dm(b.layer) {
+            if b.preflush && !b.flushed {
+                // One flush bio a stripe, at the bio's own place (drivers/md/dm-stripe.c:stripe_map).
+                let all: Vec<(u16, u64)> = to.iter().map(|t| (*t, b.sector)).collect();
+                self.flush_targets(c, bio, &all);
+                return false;
+            }
+        } else if self.flush_members(c, bio, to) {
             return false;
         }
         let b = self.bios[bio];

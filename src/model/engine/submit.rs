@@ -65,7 +65,7 @@ impl Sim<'_> {
             self.map_bio(c, bio);
             return Next::Now;
         }
-        if self.ctxs[c].plugs == 0 && !self.policy.plug.newest_first() {
+        if self.ctxs[c].plugs == 0 && self.policy.kernel().plugs_single_bios() {
             self.open_plug(c);
             self.push(c, Frame::ImplicitEnd);
         }
@@ -167,7 +167,7 @@ impl Sim<'_> {
         self.tell_bio(c, Action::GetRq, bio, rq);
         self.pop(c);
         self.zone_created(c, rq, bio);
-        if !self.ordinary(rq, bio) {
+        if !self.ordinary(c, rq, bio) {
             return Next::Now;
         }
         self.place(c, rq, bio)

@@ -1,7 +1,7 @@
 //! A task's plug: the requests it holds back, and which of them a new bio is tested against.
 
 use super::shape::{Fit, Join, Limits, Shape};
-use crate::model::policy::PlugMode;
+use crate::model::policy::{PlugMode, Policy};
 
 /// BLK_PLUG_FLUSH_SIZE (block/blk-mq.c): 128 KiB, in sectors.
 const FLUSH_SECTORS: u64 = 256;
@@ -40,6 +40,8 @@ pub enum Way {
 #[derive(Clone, Debug)]
 pub struct Plug {
     mode: PlugMode,
+    /// Requests of a queue are inserted in the order of a stack.
+    inserts_newest_first: bool,
     /// Requests before it is flushed: of one queue, of several.
     counts: (u32, u32),
     /// In order of arrival, oldest first.
@@ -49,16 +51,12 @@ pub struct Plug {
 }
 
 impl Plug {
-    /// An empty plug. `limit`: requests of one queue that it holds, twice as many of several; without it what the kernel
-    /// of that mode has.
-    pub fn new(mode: PlugMode, limit: Option<u32>) -> Plug {
-        let counts = match limit {
-            Some(n) => (n.max(1), n.max(1).saturating_mul(2)),
-            None => mode.limits(),
-        };
+    /// An empty plug of this policy's kernel.
+    pub fn new(policy: &Policy) -> Plug {
         Plug {
-            mode,
-            counts,
+            mode: policy.plug,
+            inserts_newest_first: policy.kernel().inserts_newest_first(),
+            counts: policy.plug_limits(),
             list: Vec::new(),
             several: false,
         }
@@ -169,7 +167,7 @@ impl Plug {
     /// are inserted; directly issued ones are of one queue.
     ///
     /// `blk_mq_flush_plug_list`, block/blk-mq.c: with head insertion (5.16 to 6.12) what is issued directly goes newest first
-    /// and the queue of the newest request goes first, inserted requests of a queue keep their order; 5.15 sorts by queue
+    /// and the queue of the newest request goes first, inserted requests of a queue keep their order, but from 5.18 to 6.2; 5.15 sorts by queue
     /// and sector if there are more than two requests of several queues.
     pub fn take(&mut self, way: Way, out: &mut Vec<Held>) {
         let newest_first = self.mode.newest_first();
@@ -192,7 +190,13 @@ impl Plug {
             let Some(queue) = first.map(|h| h.queue) else {
                 return;
             };
+            let from = out.len();
             out.extend(self.list.iter().filter(|h| h.queue == queue));
+            if self.inserts_newest_first
+                && let Some(group) = out.get_mut(from..)
+            {
+                group.reverse();
+            }
             self.list.retain(|h| h.queue != queue);
         }
     }

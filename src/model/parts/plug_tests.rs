@@ -2,13 +2,21 @@ use super::super::shape::tests::{wide, write};
 use super::*;
 use crate::stats::Rng;
 
+fn new(plug: PlugMode, plug_limit: Option<u32>) -> Plug {
+    Plug::new(&Policy {
+        plug,
+        plug_limit,
+        ..Policy::default()
+    })
+}
+
 fn held(rq: u32, queue: u32, shape: Shape) -> Held {
     Held { rq, queue, shape }
 }
 
 /// A plug that holds one write a pair (queue, sector), 8 sectors long.
 fn plug(mode: PlugMode, of: &[(u32, u64)]) -> Plug {
-    let mut p = Plug::new(mode, None);
+    let mut p = new(mode, None);
     for (i, (queue, sector)) in of.iter().enumerate() {
         p.add(held(i as u32, *queue, write(*sector, 8)));
     }
@@ -74,7 +82,7 @@ fn that_there_were_several_queues_is_remembered_until_the_next_start() {
 #[test]
 fn it_is_full_by_count_or_by_the_length_of_one_request() {
     for mode in PlugMode::ALL.iter().copied() {
-        let mut p = Plug::new(mode, None);
+        let mut p = new(mode, None);
         let n = if mode == PlugMode::Scan { 16 } else { 32 };
         for i in 0..n {
             assert!(!p.must_flush_before(0), "{mode:?} {i}");
@@ -91,15 +99,15 @@ fn it_is_full_by_count_or_by_the_length_of_one_request() {
         (PlugMode::Oldest, true),
         (PlugMode::TailElseOldest, true),
     ] {
-        let mut p = Plug::new(mode, None);
+        let mut p = new(mode, None);
         long_then_short.iter().for_each(|h| _ = p.add(*h));
         assert_eq!(p.must_flush_before(0), oldest, "{mode:?}");
         assert!(!p.must_flush_before(2), "nomerges 2 asks the count only");
-        let mut p = Plug::new(mode, None);
+        let mut p = new(mode, None);
         long_then_short.iter().rev().for_each(|h| _ = p.add(*h));
         assert_eq!(p.must_flush_before(0), !oldest, "{mode:?}");
     }
-    let mut p = Plug::new(PlugMode::Oldest, Some(3));
+    let mut p = new(PlugMode::Oldest, Some(3));
     (0..3).for_each(|i| _ = p.add(held(i, i, write(0, 8))));
     assert_eq!((p.limit(), p.must_flush_before(0)), (6, false));
 }
@@ -135,7 +143,7 @@ fn requests_leave_in_the_order_of_their_kernel() {
 fn halves(mode: PlugMode, every: usize, pages: usize, sessions: usize) -> (f64, f64) {
     let (mut rng, limits) = (Rng::new(7), wide());
     let (mut bios, mut merged, mut requests, mut sectors) = (0u64, 0u64, 0u64, 0u64);
-    let mut plug = Plug::new(mode, None);
+    let mut plug = new(mode, None);
     let mut out = Vec::new();
     for _ in 0..sessions {
         plug.start();
@@ -194,7 +202,7 @@ fn a_head_checked_plug_merges_one_half_page_a_plug() {
 #[test]
 fn a_scan_of_strangers_tests_them_all() {
     // A plug of 16 fills 0, 1, … 15 times before it is flushed: 7.5 tests a bio.
-    let mut p = Plug::new(PlugMode::Scan, None);
+    let mut p = new(PlugMode::Scan, None);
     let mut tests = 0;
     for i in 0..1600u32 {
         tests += p.attempt(0, &write(u64::from(i) * 100, 8), &wide()).tests;

@@ -74,10 +74,11 @@ pub fn infer(
             (disk.zone_sectors, facts.zones) = (z / 512, ZonesFrom::Known);
         }
         one.lengths(disk, &mut facts);
-        one.lists(disk);
+        one.boundary(disk);
         if let Some(q) = options.queues.get(&layer.dev) {
             told(q, disk, &mut facts);
         }
+        disk.zones_guessed = facts.zones == ZonesFrom::Order;
         guessed_zones(layer.dev, disk.zone_sectors, facts.zones, notes);
         out.insert(layer.dev, facts);
     }
@@ -160,6 +161,7 @@ impl<'a> One<'a> {
         match depth {
             Some(d) => disk.depth = d,
             None => {
+                disk.depth_guessed = true;
                 if self.dev.major() == SD {
                     disk.depth = c.depth.max(NCQ);
                     disk.nr_requests = 2 * disk.depth.min(128);
@@ -294,9 +296,8 @@ impl<'a> One<'a> {
         disk.fua = self.counts.fua_issued > 0 && !post;
     }
 
-    /// NVMe and virtio take a whole plug at once (majors: 259 is shared by NVMe, 252 to 254 are given as they come).
-    fn lists(&self, disk: &mut Disk) {
-        disk.takes_lists = self.dev.major() == 259 && disk.sched == Sched::None;
+    /// NVMe's pages (major 259, which others of many partitions share: Documentation/admin-guide/devices.txt).
+    fn boundary(&self, disk: &mut Disk) {
         disk.virt_boundary = self.dev.major() == 259;
     }
 }
@@ -313,6 +314,7 @@ fn told(q: &QueueInfo, disk: &mut Disk, facts: &mut DiskFacts) {
         disk.nr_requests = n;
         if disk.sched == Sched::None && facts.depth_reached.is_none() {
             disk.depth = n;
+            disk.depth_guessed = false;
         }
     }
     if let Some(kb) = small(q.max_sectors_kb).filter(|n| *n > 0) {

@@ -104,7 +104,6 @@ impl Default for Plug2k {
             block: 2048,
             think: Nanos(2_000),
             disk: Disk {
-                takes_lists: true,
                 virt_boundary: true,
                 ..Disk::default()
             },
@@ -357,7 +356,6 @@ impl Default for IopsReader {
             capacity: 1 << 40,
             think: Nanos(60),
             disk: Disk {
-                takes_lists: true,
                 virt_boundary: true,
                 ..Disk::default()
             },

@@ -7,6 +7,7 @@ mod costs;
 mod depends;
 mod disk;
 mod generate;
+mod kernel;
 mod program;
 mod record;
 mod recorded;

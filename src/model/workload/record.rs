@@ -1,5 +1,6 @@
 //! What is kept of a trace until its end.
 
+use super::kernel::Signs;
 use crate::event::{Action, BlockEvent, CommId, DevId, Fields, NO_SECTOR, Op, Rwbs};
 use crate::lifecycle::{Bio, BioFate, Request, RequestKind, Sink};
 use crate::units::Nanos;
@@ -7,6 +8,9 @@ use std::collections::BTreeMap;
 
 /// Bios that are kept at most (about 3 GB). A longer trace is refused: a part of it does as well.
 pub const MOST_BIOS: u64 = 20_000_000;
+/// Acts of tasks and requests that are kept at most: what so many bios make where each has a plug and a request of its own (Q, P, U,
+/// I, D). A trace with more of them than that has few bios, or lines that no kernel told.
+pub const MOST_MARKS: usize = 5 * MOST_BIOS as usize;
 /// Places that are remembered of what one device maps to another.
 const MOST_MAPPED: usize = 65_536;
 /// Distinct offsets of a mapping: a dm table has few, md stripes have as many as stripes.
@@ -200,6 +204,7 @@ pub struct Recorder {
     now_pid: u32,
     plugs: u64,
     unplugs: u64,
+    pub(super) signs: Signs,
 }
 
 impl Recorder {
@@ -220,6 +225,7 @@ impl Recorder {
             now_pid: 0,
             plugs: 0,
             unplugs: 0,
+            signs: Signs::default(),
         }
     }
 
@@ -233,8 +239,10 @@ impl Recorder {
         self.unplugs * 2 >= self.plugs
     }
 
-    fn too_many(&self) -> bool {
-        self.queued > MOST_BIOS
+    /// More than is kept: the trace will be refused.
+    pub(super) fn too_many(&self) -> bool {
+        let full = |n: usize| n >= MOST_MARKS;
+        self.queued > MOST_BIOS || full(self.marks.len()) || full(self.requests.len())
     }
 
     fn mark(&mut self, ev: &BlockEvent, kind: MarkKind) {
@@ -298,6 +306,7 @@ impl Recorder {
 impl Sink for Recorder {
     fn event(&mut self, ev: &BlockEvent) {
         self.now_pid = ev.pid;
+        self.signs.event(ev);
         if matches!(
             ev.action,
             Action::Requeue | Action::Complete | Action::Issue

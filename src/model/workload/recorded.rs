@@ -4,11 +4,12 @@ use super::costs;
 use super::depends::Ends;
 use super::disk::{self, DiskFacts};
 use super::program::{self, Build};
-use super::record::{MOST_BIOS, Recorder, Seen};
+use super::record::{Recorder, Seen};
 use super::stack::Stack;
 use crate::event::{CommTable, DevId, QueueInfo};
 use crate::lifecycle::RequestKind;
 use crate::model::device::{self, Class, Fit, Model};
+use crate::model::policy::Kernel;
 use crate::model::{Costs, Disk, LayerKind, Service, Workload};
 use crate::units::Nanos;
 use rustc_hash::FxHashMap;
@@ -78,6 +79,8 @@ pub struct Recorded {
     pub fits: Vec<Option<Fit>>,
     /// What was learned of each disk, and how.
     pub disks: BTreeMap<DevId, DiskFacts>,
+    /// The kernel that the events tell.
+    pub kernel: Option<Kernel>,
     /// Bios at the topmost devices, by device: those of the recording that the workload has.
     pub top_bios: BTreeMap<DevId, u64>,
     /// What the trace does not tell, or was guessed; sentences.
@@ -145,6 +148,7 @@ impl Recorder {
             costs,
             fits,
             disks,
+            kernel: self.signs.verdict(),
             top_bios,
             notes,
         })
@@ -207,10 +211,10 @@ impl Recorder {
         r.add(!f.clock, "the trace's times are not those of a clock");
         r.add(!f.sizes, "the trace does not tell how long bios are");
         r.add(
-            self.queued > MOST_BIOS,
-            "more than 20,000,000 bios: replay a part of the trace (--from, --to)",
+            self.too_many(),
+            "more than 20,000,000 bios, or 100,000,000 acts of tasks: replay a part of the trace (--from, --to)",
         );
-        let lost = self.queued <= MOST_BIOS && self.queued != self.seen.len() as u64;
+        let lost = !self.too_many() && self.queued != self.seen.len() as u64;
         r.add(lost, "more devices than are followed");
         let issues: u64 = self.counts.values().map(|c| c.d).sum();
         let done = self

@@ -119,7 +119,8 @@ fn disk(rng: &mut Rng, zoned: bool, policy: &Policy) -> Disk {
         fua: chance(rng, 50),
         zone_sectors: if zoned { ZONE } else { 0 },
         first_sequential: 0,
-        takes_lists: chance(rng, 40),
+        zones_guessed: false,
+        depth_guessed: false,
         virt_boundary: chance(rng, 30),
         wbt_limit: pick(rng, &[0, 0, 1, 8, 24]),
     }

@@ -1,7 +1,7 @@
 //! Flush sequences, the scheduler and the ATA link.
 
 use super::*;
-use crate::model::policy::{Ata, FlushInsert, PlugMode, Sched};
+use crate::model::policy::{Ata, FlushInsert, Kernel, PlugMode, Sched};
 
 fn cached(fua: bool) -> World {
     World::new(vec![disk(topology::Disk {
@@ -166,4 +166,40 @@ fn the_scheduler_merges_what_waits_and_sorts() {
          Q W 100+8, Q W 308+8, M W 308+8, C W 500+8, G W 100+8, P, U 1, I W 100+8, D W 300+16
          C W 300+16, D W 100+8, C W 100+8",
     );
+}
+
+/// 6.1 sends a FUA write past plug and scheduler, behind what the device refused; 6.12 plugs and inserts it.
+#[test]
+fn before_6_10_fua_alone_goes_to_the_end_of_the_dispatch_list() {
+    let mut w = cached(true);
+    w.policy.sched = Some(Sched::MqDeadline);
+    w.policy.kernel = Some(Kernel::V6_3);
+    w.task(0, "plug, W 80+8, WFS 8+8, unplug, wait 0");
+    expect(
+        &w,
+        "Q W 80+8, G W 80+8, P, Q WFS 8+8, G WFS 8+8, D WFS 8+8, U 1, I W 80+8, D W 80+8, C WFS 8+8, C W 80+8",
+    );
+    w.policy.kernel = Some(Kernel::V6_10);
+    expect(
+        &w,
+        "Q W 80+8, G W 80+8, P, Q WFS 8+8, G WFS 8+8, U 2, I W 80+8, I WFS 8+8, D WFS 8+8, D W 80+8
+         C WFS 8+8, C W 80+8",
+    );
+}
+
+/// `blk_flush_complete_seq` adds the data of each before the last, and the requeue work inserts each before the last.
+#[test]
+fn data_behind_one_flush_keep_their_order() {
+    for kernel in [Kernel::V6_3, Kernel::V6_10] {
+        let mut w = cached(true);
+        w.policy.kernel = Some(kernel);
+        w.task(0, "FWS, wait 0")
+            .task(30, "FWS 8+8, wait 0")
+            .task(40, "FWS 80+8, wait 0");
+        let issued: Vec<String> = lines(&w.run())
+            .into_iter()
+            .filter(|l| l.starts_with("D WS"))
+            .collect();
+        assert_eq!(issued, ["D WS 8+8", "D WS 80+8"], "{kernel:?}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Plug and `none`.
 
 use super::*;
-use crate::model::policy::PlugMode;
+use crate::model::policy::{Kernel, PlugMode};
 
 /// Pairs of contiguous bios in one plug.
 fn pairs(mode: PlugMode) -> World {
@@ -44,7 +44,7 @@ fn a_stack_is_issued_backwards_without_an_unplug() {
 fn none_merges_nothing_and_a_scan_everything() {
     expect(
         &pairs(PlugMode::None),
-        "Q W 0+4, G W 0+4, P, Q W 4+4, G W 4+4, Q W 80+4, G W 80+4, Q W 84+4, G W 84+4, U 4
+        "Q W 0+4, G W 0+4, P, Q W 4+4, G W 4+4, Q W 80+4, G W 80+4, Q W 84+4, G W 84+4
          D W 0+4, D W 4+4, D W 80+4, D W 84+4, C W 0+4, C W 4+4, C W 80+4, C W 84+4",
     );
     let mut w = World::plain();
@@ -255,4 +255,59 @@ fn a_task_that_waits_for_ever_is_an_error() {
     let mut s: Vec<Box<dyn Service>> = vec![Box::new(Fixed(1, 1))];
     let e = simulate(&w.w, &w.policy, &w.costs, &mut s, &mut Deaf).unwrap_err();
     assert!(e.to_string().contains("task 100 sleeps"), "{e}");
+}
+
+/// 6.10 to 6.12 without the later fix: the plug is a stack, and single bios have one of their own.
+#[test]
+fn a_stack_and_plugs_of_single_bios_go_together() {
+    let mut w = pairs(PlugMode::NewestOfQueue);
+    w.policy.kernel = Some(Kernel::V6_10);
+    expect(
+        &w,
+        "Q W 0+4, G W 0+4, P, Q W 4+4, M W 4+4, Q W 80+4, G W 80+4, Q W 84+4, M W 84+4, U 2
+         D W 80+8, D W 0+8, C W 80+8, C W 0+8",
+    );
+    let mut w = World::plain();
+    w.policy.kernel = Some(Kernel::V5_15);
+    w.task(0, "R 0+8, wait 0");
+    expect(&w, "Q R 0+8, G R 0+8, D R 0+8, C R 0+8");
+}
+
+/// A plug that is inserted goes in backwards in 5.18 to 6.2 (26fed4ac4eab), else in its order.
+#[test]
+fn from_5_18_to_6_2_plugs_are_inserted_newest_first() {
+    let mut w = World::plain();
+    w.policy.plug = PlugMode::NewestOfQueue;
+    w.task(0, "plug, W 0+8, W 100+8, wait 0, unplug");
+    for (kernel, order) in [
+        (
+            Kernel::V5_18,
+            "I W 100+8, I W 0+8, D W 100+8, D W 0+8, C W 100+8, C W 0+8",
+        ),
+        (
+            Kernel::V6_3,
+            "I W 0+8, I W 100+8, D W 0+8, D W 100+8, C W 0+8, C W 100+8",
+        ),
+    ] {
+        w.policy.kernel = Some(kernel);
+        expect(
+            &w,
+            &format!("Q W 0+8, G W 0+8, P, Q W 100+8, G W 100+8, UT 2, {order}"),
+        );
+    }
+}
+
+/// Zones that only the order of writes speaks for cut nothing and stop no merge while no policy for zones is in force.
+#[test]
+fn guessed_zones_bound_no_request() {
+    let mut w = World::new(vec![disk(topology::Disk {
+        zone_sectors: 16,
+        zones_guessed: true,
+        ..topology::Disk::default()
+    })]);
+    w.task(0, "W 8+16, wait 0");
+    expect(&w, "Q W 8+16, G W 8+16, P, U 1, D W 8+16, C W 8+16");
+    let cut = "Q W 8+16, X W 8/16, G W 8+8, P, U 1, D W 8+8, G W 16+8, P, U 1, D W 16+8, C W 8+8, C W 16+8";
+    w.policy.zone_size = Some(16 * 512);
+    expect(&w, cut);
 }

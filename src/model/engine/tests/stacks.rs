@@ -86,6 +86,33 @@ fn a_stripe_cuts_at_its_chunks() {
     );
 }
 
+/// `__send_empty_flush` asks a dm stripe for a flush bio a stripe, with the bio's own letters and an A each; then the data follow. md's
+/// raid0 sends FW without an A. With one flush a device, two stripes on one device have one.
+#[test]
+fn flushes_of_dm_stripes_are_dms() {
+    let two = || disk(topology::Disk::default());
+    let kind = |to: &[u16]| LayerKind::Stripe {
+        chunk: 32,
+        to: to.to_vec(),
+    };
+    let mut w = World::new(vec![kind(&[1, 2]), two(), two()]);
+    w.task(0, "FWS, wait 0");
+    let sent = |w: &World| -> Vec<String> {
+        let all = lines(&w.run()).into_iter();
+        all.filter(|l| l.contains(":A ") || l.contains(":Q "))
+            .collect()
+    };
+    assert_eq!(sent(&w), ["1:A FWS", "1:Q FWS", "2:A FWS", "2:Q FWS"]);
+    w.w.topology.layers[0].dev = DevId::new(9, 0);
+    assert_eq!(sent(&w), ["1:Q FW", "2:Q FW"]);
+    let mut w = World::new(vec![kind(&[1, 1]), two()]);
+    w.task(0, "FWS, wait 0");
+    w.policy.dm_flush = DmFlush::PerLine;
+    assert_eq!(sent(&w).len(), 4);
+    w.policy.dm_flush = DmFlush::PerDevice;
+    assert_eq!(sent(&w).len(), 2);
+}
+
 fn zoned(mode: Zoned, sched: Sched) -> World {
     let mut w = World::new(vec![disk(topology::Disk {
         zone_sectors: 1024,
