@@ -1,10 +1,10 @@
 //! Choosing a device's timing: each candidate runs through the recorded commands at their recorded times of issue, and the
 //! one whose D2C agree best is taken.
 
-use super::samples::{Sample, unparked};
+use super::samples::{self, Sample, unparked};
 use super::times::Observed;
 use super::timing::{Cap, Class, FlushTimes, Model, bucket};
-use super::{Service, Times, rate, together};
+use super::{Batches, Service, Times, rate, together};
 use crate::event::Op;
 use crate::stats::nearest_rank;
 use crate::units::Nanos;
@@ -78,8 +78,11 @@ pub fn fit(samples: &[Sample]) -> Fit {
     let first = all.first().cloned();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     let best = all.into_iter().find(|(_, m, _)| keeps_means(m, &samples));
-    let (_, mut model, kind) = best.or(first).unwrap_or_default();
-    model.joins = joins(&model, tried);
+    let (_, mut model, mut kind) = best.or(first).unwrap_or_default();
+    model = ended(model, tried);
+    if model.batches.is_some() {
+        kind.push_str("; ends come in bursts");
+    }
     let mut f = judge(model, &samples);
     (f.kind, f.parked) = (kind, parked);
     f
@@ -179,7 +182,7 @@ fn candidates(samples: &[Sample]) -> Vec<(Model, Kind)> {
 /// The model with the times that remain when its rate and channels have taken their part.
 fn filled(mut model: Model, samples: &[Sample], kind: &Kind, dirty_too: bool) -> Model {
     let mut left: BTreeMap<(Class, usize), Vec<Observed>> = BTreeMap::new();
-    let joined = together::with_former(samples);
+    let joined = together::with_former(samples, &together::bursts(samples));
     let mut dirty: Vec<(u32, i64)> = Vec::new();
     let mut device = model.running(1);
     let mut under_way: BinaryHeap<Reverse<i64>> = BinaryHeap::new();
@@ -266,31 +269,68 @@ fn per_write(flushes: &[(u32, i64)]) -> FlushTimes {
     }
 }
 
-/// Whether ends that joined each other do so in the model: if the share of commands that end with the one issued before
-/// comes nearer to the recorded one, and the mean time stays what it was.
-fn joins(model: &Model, samples: &[Sample]) -> bool {
-    let share = |s: &[Sample]| {
-        let n = together::with_former(s).iter().filter(|j| **j).count();
-        n as f64 / s.len().max(1) as f64
+/// The model with commands that end apart, together with the one before them, or in bursts: whichever comes nearest to how
+/// the recorded ones ended, of those that keep the mean times. Bursts only where flushes wait for all others to end: there it
+/// decides how often they are tried.
+fn ended(model: Model, samples: &[Sample]) -> Model {
+    let bursts = together::bursts(samples);
+    let Some(recorded) = together::spread(samples, &bursts) else {
+        return model;
     };
-    let of = |joins: bool| {
-        let m = Model {
-            joins,
-            ..model.clone()
-        };
-        modelled(&m, samples)
-    };
-    let time = |s: &[Sample]| s.iter().map(|s| s.took() as f64).sum::<f64>();
-    let (joined, apart, recorded) = (of(true), of(false), share(samples));
-    // 5 %: a quarter of the bar that times are held to.
-    let same_mean = (time(&joined) - time(samples)).abs() <= 0.05 * time(samples);
-    let each = Model {
+    let mut ways = vec![model.clone()];
+    ways.push(Model {
         joins: true,
         ..model.clone()
+    });
+    if samples::flushes_alone(samples) {
+        ways.extend(batched(&model, samples, &bursts));
+    }
+    let mut best = (f64::INFINITY, model);
+    for (k, m) in ways.into_iter().enumerate() {
+        let ends = modelled(&m, samples);
+        let spread = together::spread(&ends, &together::modelled_bursts(&ends));
+        let off = (spread.unwrap_or(1.0) - recorded).abs();
+        let keeps = k == 0 || (same_mean(&ends, samples) && keeps_means(&m, samples));
+        if keeps && off < best.0 {
+            best = (off, m);
+        }
+    }
+    best.1
+}
+
+/// The mean time of a command, within 5 %: a quarter of the bar that times are held to.
+fn same_mean(ends: &[Sample], samples: &[Sample]) -> bool {
+    (sum(ends) - sum(samples)).abs() <= 0.05 * sum(samples)
+}
+
+fn sum(s: &[Sample]) -> f64 {
+    s.iter().map(|s| s.took() as f64).sum()
+}
+
+/// The model with bursts, as far apart that commands take as long as they did. Which command is first in which burst is not
+/// what it was, so that the distances as recorded do not give that by themselves.
+fn batched(model: &Model, samples: &[Sample], bursts: &[u32]) -> Option<Model> {
+    /// Corrections tried.
+    const TRIES: usize = 6;
+    let seen = Batches::of(samples, bursts)?;
+    let of = |b: Batches| Model {
+        batches: Some(b),
+        ..model.clone()
     };
-    same_mean
-        && keeps_means(&each, samples)
-        && (share(&joined) - recorded).abs() < (share(&apart) - recorded).abs()
+    let own = |s: &[Sample]| -> f64 {
+        let own = s.iter().filter(|s| s.op != Op::Flush);
+        own.map(|s| s.took() as f64).sum()
+    };
+    let want = own(samples);
+    let mut factor = 1.0f64;
+    for _ in 0..TRIES {
+        let got = own(&modelled(&of(seen.scaled(factor)), samples));
+        if want <= 0.0 || got <= 0.0 {
+            return None;
+        }
+        factor *= want / got;
+    }
+    Some(of(seen.scaled(factor)))
 }
 
 /// The commands as the model ends them.

@@ -1,5 +1,6 @@
 //! How long a device takes.
 
+mod batches;
 mod fit;
 mod given;
 mod rate;
@@ -8,6 +9,7 @@ mod times;
 mod timing;
 mod together;
 
+pub use batches::Batches;
 pub use fit::{Fit, OpFit, fit, judge};
 pub use given::parse;
 pub use samples::Sample;

@@ -1,5 +1,7 @@
 //! The timing of a device: a rate it does not exceed, channels that work side by side, and how long a command takes.
 
+use super::batches::{Batches, Turns};
+use super::times::work;
 use super::{Command, Service, Times};
 use crate::event::Op;
 use crate::stats::Rng;
@@ -79,6 +81,8 @@ pub struct Model {
     pub flush: FlushTimes,
     /// Commands that ended together do so again: an interrupt tells of all that is done by then.
     pub joins: bool,
+    /// All but flushes end in bursts, whatever they are.
+    pub batches: Option<Batches>,
 }
 
 impl Model {
@@ -90,12 +94,16 @@ impl Model {
     pub(super) fn running(&self, seed: u64) -> Running {
         Running {
             model: self.clone(),
-            counts: BTreeMap::new(),
+            done: BTreeMap::new(),
             shift: if seed == 0 { 0 } else { Rng::new(seed).bits() },
             next: i64::MIN,
             free: vec![i64::MIN; self.channels as usize],
             written: 0,
             last: i64::MIN,
+            turns: Turns::from(match (seed, &self.batches) {
+                (0, _) | (_, None) => 0,
+                (_, Some(b)) => Rng::new(seed).bits() % b.series.len().max(1) as u64,
+            }),
         }
     }
 
@@ -141,8 +149,8 @@ pub(super) fn bucket(beside: u32) -> usize {
 #[derive(Clone, Debug)]
 pub(super) struct Running {
     model: Model,
-    /// Commands so far, by class and table.
-    counts: BTreeMap<(Class, usize), usize>,
+    /// Work so far, by class and table, within the round of its series.
+    done: BTreeMap<(Class, usize), u64>,
     /// Where the series begin.
     shift: u64,
     /// When the bucket is empty.
@@ -152,6 +160,7 @@ pub(super) struct Running {
     written: u32,
     /// When the command before is done; flushes end alone.
     last: i64,
+    turns: Turns,
 }
 
 impl Running {
@@ -214,18 +223,21 @@ impl Service for Running {
         let mut joins = false;
         let mut took = match self.model.of(class, c.beside) {
             Some((at, t)) => {
-                let n = self.counts.entry((class, at)).or_default();
-                let first = (self.shift % t.series.len().max(1) as u64) as usize;
-                let time = t.at(c.bytes, first.wrapping_add(*n));
-                joins = self.model.joins && t.joins(first.wrapping_add(*n));
-                *n = n.wrapping_add(1);
-                time
+                let round = t.round().max(1);
+                let n = self.done.entry((class, at)).or_insert(self.shift % round);
+                let place = t.place(*n);
+                joins = self.model.joins && t.joins(place);
+                *n = (*n + work(c.bytes) % round) % round;
+                t.at(c.bytes, place)
             }
             None => 0,
         };
         let dirty = i64::from(self.dirty(class));
         took = took.saturating_add(self.model.flush.per_write.saturating_mul(dirty));
         let mut done = start.saturating_add(took).max(now.0);
+        if let Some(b) = self.model.batches.as_ref().filter(|_| class != Class::Flush) {
+            done = self.turns.end(b, start.max(now.0));
+        }
         if joins && self.last > start {
             done = self.last;
         }

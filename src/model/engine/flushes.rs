@@ -192,7 +192,8 @@ impl Sim<'_> {
             self.wake_after(w, hop);
             true
         } else {
-            self.disks[layer].again = true;
+            // Work that is queued and has not begun is not queued again (`kblockd_mod_delayed_work_on`).
+            self.disks[layer].again |= self.ctxs[w].frames.len() != 2;
             false
         }
     }

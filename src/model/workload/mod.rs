@@ -16,6 +16,7 @@ mod stack;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod throttling;
 mod windows;
 mod zones;
 

@@ -3,7 +3,7 @@
 use crate::event::{Action, BlockEvent, CommId, DevId, Fields, NO_SECTOR, Op, Rwbs};
 use crate::lifecycle::{Bio, BioFate, Request, RequestKind, Sink};
 use crate::units::Nanos;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bios that are kept at most (about 3 GB). A longer trace is refused: a part of it does as well.
 pub const MOST_BIOS: u64 = 20_000_000;
@@ -89,6 +89,8 @@ pub struct Rq {
     pub d: Option<Nanos>,
     pub c_data: Option<Nanos>,
     pub c: Option<Nanos>,
+    /// The event before its end on that CPU was another end.
+    pub follows: bool,
     pub issues: u32,
     pub postflush: bool,
 }
@@ -197,6 +199,9 @@ pub struct Recorder {
     pub(super) reruns: Vec<Nanos>,
     turns: BTreeMap<DevId, Turn>,
     last_complete: Option<(u16, Nanos)>,
+    /// CPUs whose last event was an end; whether the one that is told now follows another on its CPU.
+    ending: BTreeSet<u16>,
+    follows: bool,
     now_pid: u32,
     plugs: u64,
     unplugs: u64,
@@ -217,6 +222,8 @@ impl Recorder {
             reruns: Vec::new(),
             turns: BTreeMap::new(),
             last_complete: None,
+            ending: BTreeSet::new(),
+            follows: false,
             now_pid: 0,
             plugs: 0,
             unplugs: 0,
@@ -298,6 +305,13 @@ impl Recorder {
 impl Sink for Recorder {
     fn event(&mut self, ev: &BlockEvent) {
         self.now_pid = ev.pid;
+        self.follows = match ev.action {
+            Action::Complete => !self.ending.insert(ev.cpu),
+            _ => {
+                self.ending.remove(&ev.cpu);
+                false
+            }
+        };
         if matches!(
             ev.action,
             Action::Requeue | Action::Complete | Action::Issue
@@ -403,6 +417,7 @@ impl Sink for Recorder {
             d: r.d.get(),
             c_data: r.c_data.get().filter(|_| done),
             c: r.c.get().filter(|_| done),
+            follows: self.follows,
             issues: r.issues,
             postflush: r.postflush,
         });

@@ -271,6 +271,7 @@ fn commands(rec: &Recorder, dev: DevId) -> Vec<device::Sample> {
                 fua: q.fua,
                 sector: q.sector,
                 bytes: q.bytes,
+                follows: q.follows,
             })
         })
         .collect();
