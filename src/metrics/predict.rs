@@ -215,6 +215,9 @@ fn around(v: f64, e: &ErrorRow) -> Band {
         (None, _, _) => without("the recording does not show it"),
         (_, None, _) => without("the replay of the recorded policy does not show it"),
         (_, _, None) => without("the recording has none of it, the replay of its policy has"),
+        (Some(r), Some(s), _) if r == 0.0 && s == 0.0 && v != 0.0 => {
+            without("the recording and the replay of its policy have none of it")
+        }
         (_, _, Some(wrong)) if wrong <= -USELESS => {
             without("the replay of the recorded policy has next to none of it")
         }

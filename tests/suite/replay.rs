@@ -372,6 +372,22 @@ fn every_option_changes_what_it_is_about() {
 }
 
 #[test]
+fn a_cap_is_a_ceiling_and_short_commands_count_by_their_bytes() {
+    let rate = |args: &[&str]| numbers(&made(args)["runs"][0])["bios_per_s"];
+    // plug2k's device does 180,000 commands a second.
+    let (own, more) = (
+        rate(&["--workload", "plug2k"]),
+        rate(&["--workload", "plug2k", "--iops-cap", "2000000"]),
+    );
+    assert!(more <= own * 1.001, "{own} {more}");
+    let less = rate(&["--workload", "plug2k", "--iops-cap", "10000"]);
+    assert!(less < own / 4.0, "{own} {less}");
+    // 1 MB/s is 1,953 commands of 512 bytes.
+    let short = rate(&["--workload", "reader:bytes=512", "--device", "null:mbps=1"]);
+    assert!(short < 2_500.0, "{short}");
+}
+
+#[test]
 fn a_trace_is_that_of_a_row_that_ran_and_locks_need_their_scheduler() {
     let dir = tempfile::tempdir().expect("a directory");
     let out = dir.path().join("out.txt");

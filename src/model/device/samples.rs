@@ -147,11 +147,21 @@ mod tests {
         }
         assert!(flushes_alone(&v));
         let beside: Vec<Sample> = (0..30)
-            .flat_map(|k| [s(k * 1000, k * 1000 + 300, Op::Write), s(k * 1000 + 10, k * 1000 + 500, Op::Flush)])
+            .flat_map(|k| {
+                [
+                    s(k * 1000, k * 1000 + 300, Op::Write),
+                    s(k * 1000 + 10, k * 1000 + 500, Op::Flush),
+                ]
+            })
             .collect();
         assert!(!flushes_alone(&beside));
         let during: Vec<Sample> = (0..30)
-            .flat_map(|k| [s(k * 1000, k * 1000 + 300, Op::Flush), s(k * 1000 + 10, k * 1000 + 500, Op::Write)])
+            .flat_map(|k| {
+                [
+                    s(k * 1000, k * 1000 + 300, Op::Flush),
+                    s(k * 1000 + 10, k * 1000 + 500, Op::Write),
+                ]
+            })
             .collect();
         assert!(!flushes_alone(&during));
     }

@@ -127,7 +127,16 @@ impl Model {
             burst: 1,
             flushes: true,
         });
-        self.cap = Some(Cap { per_command, ..old });
+        // A device that does less stays as slow.
+        let slower = per_command.max(old.per_command);
+        // What it takes at once is a stretch of time: as many commands as fit in.
+        let stretch = old.per_command.saturating_mul(i64::from(old.burst));
+        let burst = u32::try_from(stretch / slower).unwrap_or(u32::MAX).max(1);
+        self.cap = Some(Cap {
+            per_command: slower,
+            burst,
+            ..old
+        });
         self
     }
 
@@ -172,10 +181,9 @@ impl Running {
         if Class::of(c.op) == Class::Flush && !cap.flushes {
             return now;
         }
-        let bytes = i64::try_from(c.bytes).unwrap_or(i64::MAX);
-        let cost = cap
-            .per_command
-            .saturating_add((bytes / 1024).saturating_mul(cap.per_kib));
+        let of_bytes = i128::from(c.bytes) * i128::from(cap.per_kib) / 1024;
+        let of_bytes = i64::try_from(of_bytes).unwrap_or(i64::MAX);
+        let cost = cap.per_command.saturating_add(of_bytes);
         self.next = self.next.max(now).saturating_add(cost);
         let burst = cap.per_command.saturating_mul(i64::from(cap.burst.max(1)));
         self.next.saturating_sub(burst).max(now)
@@ -235,7 +243,12 @@ impl Service for Running {
         let dirty = i64::from(self.dirty(class));
         took = took.saturating_add(self.model.flush.per_write.saturating_mul(dirty));
         let mut done = start.saturating_add(took).max(now.0);
-        if let Some(b) = self.model.batches.as_ref().filter(|_| class != Class::Flush) {
+        if let Some(b) = self
+            .model
+            .batches
+            .as_ref()
+            .filter(|_| class != Class::Flush)
+        {
             done = self.turns.end(b, start.max(now.0));
         }
         if joins && self.last > start {

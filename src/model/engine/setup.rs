@@ -124,7 +124,7 @@ fn changed(d: &topology::Disk, p: &Policy) -> topology::Disk {
 fn throttle(d: &topology::Disk, wbt: Switch, depth: u32) -> Throttle {
     let most = match (wbt, d.wbt_limit) {
         (Switch::Off, _) => 0,
-        (Switch::On, 0 | topology::WBT_NOT_REACHED) => (depth / 4 * 3).max(1),
+        (Switch::On, 0 | topology::WBT_NOT_REACHED) => (depth - depth.div_ceil(4)).max(1),
         (Switch::On, n) => n,
     };
     Throttle::new(most, d.wbt_steps, d.write_cache)

@@ -53,7 +53,7 @@ impl Sim<'_> {
         let shared = self.zone_worker(layer, None);
         let w = match self.ctxs[shared].sleep {
             Sleep::Tag | Sleep::Throttle => self.zone_worker(layer, Some(zone)),
-            _ if std::env::var("BX").unwrap_or_default().contains('Z') => self.zone_worker(layer, Some(zone)),
+
             _ => shared,
         };
         self.ctxs[w]
