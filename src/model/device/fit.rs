@@ -1,10 +1,10 @@
 //! Choosing a device's timing: each candidate runs through the recorded commands at their recorded times of issue, and the
 //! one whose D2C agree best is taken.
 
-use super::samples::{self, Sample, unparked};
+use super::samples::{Sample, unparked};
 use super::times::Observed;
 use super::timing::{Cap, Class, FlushTimes, Model, bucket};
-use super::{Batches, Service, Times, rate, together};
+use super::{Service, Times, rate, together};
 use crate::event::Op;
 use crate::stats::nearest_rank;
 use crate::units::Nanos;
@@ -78,11 +78,8 @@ pub fn fit(samples: &[Sample]) -> Fit {
     let first = all.first().cloned();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     let best = all.into_iter().find(|(_, m, _)| keeps_means(m, &samples));
-    let (_, mut model, mut kind) = best.or(first).unwrap_or_default();
+    let (_, mut model, kind) = best.or(first).unwrap_or_default();
     model = ended(model, tried);
-    if model.batches.is_some() {
-        kind.push_str("; ends come in bursts");
-    }
     let mut f = judge(model, &samples);
     (f.kind, f.parked) = (kind, parked);
     f
@@ -269,21 +266,25 @@ fn per_write(flushes: &[(u32, i64)]) -> FlushTimes {
     }
 }
 
-/// The model with commands that end apart, together with the one before them, or in bursts: whichever comes nearest to how
-/// the recorded ones ended, of those that keep the mean times. Bursts only where flushes wait for all others to end: there it
-/// decides how often they are tried.
+/// The model with commands that end apart, together with the one before them, or none before one that began earlier:
+/// whichever comes nearest to how the recorded ones ended, of those that keep the mean times.
 fn ended(model: Model, samples: &[Sample]) -> Model {
     let bursts = together::bursts(samples);
     let Some(recorded) = together::spread(samples, &bursts) else {
         return model;
     };
-    let mut ways = vec![model.clone()];
-    ways.push(Model {
-        joins: true,
+    let lanes = together::lanes(samples);
+    let with = |joins, ordered| Model {
+        joins,
+        ordered,
+        lanes,
         ..model.clone()
-    });
-    if samples::flushes_alone(samples) {
-        ways.extend(batched(&model, samples, &bursts));
+    };
+    let mut ways = vec![with(false, false), with(true, false)];
+    // A device with several queues takes turns among them: it keeps no order, or only within each.
+    if !lanes {
+        ways.extend(kept(&with(false, true), samples));
+        ways.extend(kept(&with(true, true), samples));
     }
     let mut best = (f64::INFINITY, model);
     for (k, m) in ways.into_iter().enumerate() {
@@ -307,16 +308,10 @@ fn sum(s: &[Sample]) -> f64 {
     s.iter().map(|s| s.took() as f64).sum()
 }
 
-/// The model with bursts, as far apart that commands take as long as they did. Which command is first in which burst is not
-/// what it was, so that the distances as recorded do not give that by themselves.
-fn batched(model: &Model, samples: &[Sample], bursts: &[u32]) -> Option<Model> {
+/// The model scaled so that commands take as long as they did: one that waits for those before it takes longer than by itself.
+fn kept(m: &Model, samples: &[Sample]) -> Option<Model> {
     /// Corrections tried.
     const TRIES: usize = 6;
-    let seen = Batches::of(samples, bursts)?;
-    let of = |b: Batches| Model {
-        batches: Some(b),
-        ..model.clone()
-    };
     let own = |s: &[Sample]| -> f64 {
         let own = s.iter().filter(|s| s.op != Op::Flush);
         own.map(|s| s.took() as f64).sum()
@@ -324,13 +319,13 @@ fn batched(model: &Model, samples: &[Sample], bursts: &[u32]) -> Option<Model> {
     let want = own(samples);
     let mut factor = 1.0f64;
     for _ in 0..TRIES {
-        let got = own(&modelled(&of(seen.scaled(factor)), samples));
+        let got = own(&modelled(&m.scaled(factor), samples));
         if want <= 0.0 || got <= 0.0 {
             return None;
         }
         factor *= want / got;
     }
-    Some(of(seen.scaled(factor)))
+    Some(m.scaled(factor))
 }
 
 /// The commands as the model ends them.

@@ -1,6 +1,5 @@
 //! How long a device takes.
 
-mod batches;
 mod fit;
 mod given;
 mod rate;
@@ -9,7 +8,6 @@ mod times;
 mod timing;
 mod together;
 
-pub use batches::Batches;
 pub use fit::{Fit, OpFit, fit, judge};
 pub use given::parse;
 pub use samples::Sample;
@@ -32,6 +30,8 @@ pub struct Command {
     pub bytes: u64,
     /// Commands in the device already.
     pub beside: u32,
+    /// The CPU whose queue it comes from.
+    pub cpu: u16,
 }
 
 /// A device's timing. Commands are told in the order in which they reach it; the answer may depend on all before.

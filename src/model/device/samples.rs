@@ -21,6 +21,8 @@ pub struct Sample {
     pub bytes: u64,
     /// On its CPU nothing happened between the end of another and its own.
     pub follows: bool,
+    /// The CPU that made its request, and the one that was told of its end.
+    pub cpus: (u16, u16),
 }
 
 impl Sample {
@@ -37,6 +39,7 @@ impl Sample {
             sector: self.sector,
             bytes: self.bytes,
             beside,
+            cpu: self.cpus.0,
         }
     }
 }
@@ -85,27 +88,6 @@ pub fn unparked(samples: &[Sample]) -> (Vec<Sample>, bool) {
     (out, true)
 }
 
-/// Whether flushes have the device for themselves (at least 19 of 20), and there are enough to tell.
-pub fn flushes_alone(samples: &[Sample]) -> bool {
-    /// Fewer flushes tell nothing.
-    const FEW: usize = 20;
-    let (mut flushes, mut alone) = (0usize, 0usize);
-    let (mut until, mut flush_until) = (i64::MIN, i64::MIN);
-    for s in samples {
-        if s.op == Op::Flush {
-            flushes += 1;
-            alone += usize::from(until <= s.issued.0);
-            flush_until = s.done.0;
-        } else {
-            // What begins beside a flush takes its place alone from it.
-            alone = alone.saturating_sub(usize::from(s.issued.0 < flush_until));
-            flush_until = i64::MIN;
-        }
-        until = until.max(s.done.0);
-    }
-    flushes >= FEW && alone * 20 >= flushes * 19
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,6 +101,7 @@ mod tests {
             sector: 0,
             bytes: if op == Op::Flush { 0 } else { 4096 },
             follows: false,
+            cpus: (0, 0),
         }
     }
 
@@ -135,35 +118,6 @@ mod tests {
         assert!(parked);
         let flush = out.iter().find(|x| x.op == Op::Flush).unwrap();
         assert_eq!(flush.issued, Nanos(400));
-    }
-
-    #[test]
-    fn flushes_that_have_the_device_for_themselves_are_seen() {
-        let mut v = Vec::new();
-        for k in 0..30 {
-            let t = k * 1000;
-            v.push(s(t, t + 300, Op::Write));
-            v.push(s(t + 300, t + 500, Op::Flush));
-        }
-        assert!(flushes_alone(&v));
-        let beside: Vec<Sample> = (0..30)
-            .flat_map(|k| {
-                [
-                    s(k * 1000, k * 1000 + 300, Op::Write),
-                    s(k * 1000 + 10, k * 1000 + 500, Op::Flush),
-                ]
-            })
-            .collect();
-        assert!(!flushes_alone(&beside));
-        let during: Vec<Sample> = (0..30)
-            .flat_map(|k| {
-                [
-                    s(k * 1000, k * 1000 + 300, Op::Flush),
-                    s(k * 1000 + 10, k * 1000 + 500, Op::Write),
-                ]
-            })
-            .collect();
-        assert!(!flushes_alone(&during));
     }
 
     #[test]

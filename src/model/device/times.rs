@@ -21,6 +21,8 @@ pub struct Times {
     pub joined: Vec<bool>,
     /// For each of the series: the work of all commands to its end, itself included.
     pub work: Vec<u64>,
+    /// The series goes on by the commands' bytes, not by their number.
+    pub by_bytes: bool,
 }
 
 /// What was observed of one command.
@@ -50,6 +52,7 @@ impl Times {
             per_kib = 0;
         }
         let kept = samples.iter().take(KEPT);
+        let by_bytes = even(samples);
         Times {
             base: 0,
             per_kib,
@@ -60,11 +63,17 @@ impl Times {
             joined: kept.clone().map(|s| s.joined).collect(),
             work: kept
                 .scan(0u64, |sum, s| {
-                    *sum = sum.saturating_add(work(s.bytes));
+                    *sum = sum.saturating_add(work(s.bytes, by_bytes));
                     Some(*sum)
                 })
                 .collect(),
+            by_bytes,
         }
+    }
+
+    /// What a command adds to the place.
+    pub fn work(&self, bytes: u64) -> u64 {
+        work(bytes, self.by_bytes)
     }
 
     /// All work of the series; 0: there is none.
@@ -88,6 +97,17 @@ impl Times {
     /// Whether a command at this place ends together with the one before it.
     pub fn joins(&self, place: usize) -> bool {
         self.joined.get(place).copied().unwrap_or(false)
+    }
+
+    /// The same, all times so many times as long.
+    pub fn scaled(&self, factor: f64) -> Times {
+        let by = |v: i64| (v as f64 * factor) as i64;
+        Times {
+            base: by(self.base),
+            per_kib: by(self.per_kib),
+            series: self.series.iter().map(|v| by(*v)).collect(),
+            ..self.clone()
+        }
     }
 
     /// The same line with the mean of the series on top.
@@ -123,9 +143,23 @@ fn biased(samples: &[Observed], per_kib: i64) -> bool {
     (mixed.sum::<f64>() - seen).abs() > 0.05 * seen
 }
 
-/// What a command adds to the place in the series: its bytes; a command without any adds one sector.
-pub fn work(bytes: u64) -> u64 {
-    bytes.max(512)
+/// Whether times weighed by length have the mean of all times, within 5 %. Else a long command's time, which may be quite
+/// another, would be met as often as it has sectors.
+fn even(samples: &[Observed]) -> bool {
+    let (mut n, mut took, mut bytes, mut both) = (0.0, 0.0, 0.0, 0.0);
+    for s in samples {
+        let (t, b) = (s.took as f64, work(s.bytes, true) as f64);
+        n += 1.0;
+        took += t;
+        bytes += b;
+        both += t * b;
+    }
+    (both * n - took * bytes).abs() <= 0.05 * took * bytes
+}
+
+/// What a command adds to the place in the series: its bytes (one without any adds a sector), or 1.
+fn work(bytes: u64, by_bytes: bool) -> u64 {
+    if by_bytes { bytes.max(512) } else { 1 }
 }
 
 fn grown(per_kib: i64, bytes: u64) -> i64 {
@@ -183,6 +217,17 @@ mod tests {
         assert_eq!(of(&flat).per_kib, 0);
         let falling: Vec<(u64, i64)> = (1..200).map(|k| (k * 1024, 50_000 - k as i64)).collect();
         assert_eq!(of(&falling).per_kib, 0);
+    }
+
+    #[test]
+    fn lengths_that_take_unlike_times_go_by_number() {
+        // By bytes, the long one would be met 64 times as often as a short one.
+        let t = of(&[(4096, 5), (262_144, 900), (4096, 7)]);
+        assert!(!t.by_bytes);
+        let got: Vec<i64> = (0..4)
+            .map(|n| t.at(4096, t.place(n * t.work(4096))))
+            .collect();
+        assert_eq!(got, [5, 900, 7, 5]);
     }
 
     #[test]

@@ -1,7 +1,5 @@
 //! The timing of a device: a rate it does not exceed, channels that work side by side, and how long a command takes.
 
-use super::batches::{Batches, Turns};
-use super::times::work;
 use super::{Command, Service, Times};
 use crate::event::Op;
 use crate::stats::Rng;
@@ -81,8 +79,10 @@ pub struct Model {
     pub flush: FlushTimes,
     /// Commands that ended together do so again: an interrupt tells of all that is done by then.
     pub joins: bool,
-    /// All but flushes end in bursts, whatever they are.
-    pub batches: Option<Batches>,
+    /// None ends before one that was begun before it (flushes apart).
+    pub ordered: bool,
+    /// Each CPU has a queue of its own: order and interrupts are theirs.
+    pub lanes: bool,
 }
 
 impl Model {
@@ -99,11 +99,7 @@ impl Model {
             next: i64::MIN,
             free: vec![i64::MIN; self.channels as usize],
             written: 0,
-            last: i64::MIN,
-            turns: Turns::from(match (seed, &self.batches) {
-                (0, _) | (_, None) => 0,
-                (_, Some(b)) => Rng::new(seed).bits() % b.series.len().max(1) as u64,
-            }),
+            last: BTreeMap::new(),
         }
     }
 
@@ -112,6 +108,17 @@ impl Model {
         let mut m = self.clone();
         for t in m.times.values_mut().flatten() {
             *t = t.flat();
+        }
+        m
+    }
+
+    /// The same device with all but flushes taking so many times as long.
+    pub(super) fn scaled(&self, factor: f64) -> Model {
+        let mut m = self.clone();
+        for (class, list) in &mut m.times {
+            if *class != Class::Flush {
+                list.iter_mut().for_each(|t| *t = t.scaled(factor));
+            }
         }
         m
     }
@@ -167,9 +174,8 @@ pub(super) struct Running {
     /// When each channel is.
     free: Vec<i64>,
     written: u32,
-    /// When the command before is done; flushes end alone.
-    last: i64,
-    turns: Turns,
+    /// When the command before is done, by queue; flushes end alone.
+    last: BTreeMap<u16, i64>,
 }
 
 impl Running {
@@ -235,7 +241,7 @@ impl Service for Running {
                 let n = self.done.entry((class, at)).or_insert(self.shift % round);
                 let place = t.place(*n);
                 joins = self.model.joins && t.joins(place);
-                *n = (*n + work(c.bytes) % round) % round;
+                *n = (*n + t.work(c.bytes) % round) % round;
                 t.at(c.bytes, place)
             }
             None => 0,
@@ -243,21 +249,19 @@ impl Service for Running {
         let dirty = i64::from(self.dirty(class));
         took = took.saturating_add(self.model.flush.per_write.saturating_mul(dirty));
         let mut done = start.saturating_add(took).max(now.0);
-        if let Some(b) = self
-            .model
-            .batches
-            .as_ref()
-            .filter(|_| class != Class::Flush)
-        {
-            done = self.turns.end(b, start.max(now.0));
+        let lane = if self.model.lanes { c.cpu } else { 0 };
+        if class == Class::Flush {
+            self.last.clear();
+        } else {
+            let last = self.last.entry(lane).or_insert(i64::MIN);
+            if joins && *last > start {
+                done = *last;
+            }
+            if self.model.ordered {
+                done = done.max(*last);
+            }
+            *last = done;
         }
-        if joins && self.last > start {
-            done = self.last;
-        }
-        self.last = match class {
-            Class::Flush => i64::MIN,
-            _ => done,
-        };
         self.occupy(channel, done);
         Nanos(done)
     }
@@ -274,6 +278,7 @@ mod tests {
             sector: 0,
             bytes: 4096,
             beside: 0,
+            cpu: 0,
         }
     }
 
@@ -313,6 +318,32 @@ mod tests {
         let done: Vec<i64> = (0..6).map(|_| s.done_at(Nanos(0), &write()).0).collect();
         assert_eq!(done, [10, 10, 10, 1010, 2010, 3010]);
         assert_eq!(s.done_at(Nanos(100_000), &write()).0, 100_010, "it drains");
+    }
+
+    #[test]
+    fn an_ordered_device_ends_none_before_an_earlier_one() {
+        let mut m = fixed(0);
+        let slow_first = [(4096, 900), (4096, 10), (4096, 300)];
+        let seen: Vec<_> = slow_first
+            .iter()
+            .map(|(bytes, took)| super::super::times::Observed {
+                bytes: *bytes,
+                took: *took,
+                joined: false,
+            })
+            .collect();
+        m.times.insert(Class::Write, vec![Times::of(&seen)]);
+        let ends = |m: &Model| -> Vec<i64> {
+            let mut s = m.service(0);
+            (0..3)
+                .map(|k| s.done_at(Nanos(k * 100), &write()).0)
+                .collect()
+        };
+        assert_eq!(ends(&m), [900, 110, 500]);
+        m.ordered = true;
+        assert_eq!(ends(&m), [900, 900, 900]);
+        // Twice as long, all of them.
+        assert_eq!(ends(&m.scaled(2.0)), [1800, 1800, 1800]);
     }
 
     #[test]

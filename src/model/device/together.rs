@@ -29,28 +29,52 @@ fn number(samples: &[Sample], joins: impl Fn(i64, &Sample) -> bool) -> Vec<u32> 
         .collect();
     ends.sort_unstable();
     let mut out = vec![0u32; samples.len()];
-    let (mut last, mut number) = (i64::MIN, 0u32);
+    let by_cpu = lanes(samples);
+    // Of each queue the last end and its burst.
+    let mut last: BTreeMap<u16, (i64, u32)> = BTreeMap::new();
+    let mut number = 0u32;
     for (t, k) in ends {
         let (Some(s), Some(b)) = (samples.get(k), out.get_mut(k)) else {
             continue;
         };
-        let alone = s.op == Op::Flush || last == i64::MIN;
-        number += u32::from(alone || !joins(t.saturating_sub(last), s));
-        *b = number;
-        last = if s.op == Op::Flush { i64::MIN } else { t };
+        let lane = if by_cpu { s.cpus.0 } else { 0 };
+        let open = last.get(&lane).filter(|_| s.op != Op::Flush);
+        *b = match open {
+            Some((before, burst)) if joins(t.saturating_sub(*before), s) => *burst,
+            _ => {
+                number += 1;
+                number
+            }
+        };
+        if s.op == Op::Flush {
+            last.clear();
+        } else {
+            last.insert(lane, (t, *b));
+        }
     }
     out
+}
+
+/// Whether each CPU has a queue of its own: commands of more than one end on the CPU that they come from (9 of 10).
+pub fn lanes(samples: &[Sample]) -> bool {
+    let home = |s: &&Sample| s.cpus.0 == s.cpus.1;
+    let own = samples.iter().filter(home).count();
+    let first = samples.first().map(|s| s.cpus.0);
+    let more = samples.iter().any(|s| Some(s.cpus.0) != first);
+    more && own * 10 >= samples.len() * 9
 }
 
 /// For each command (in order of issue) whether it ended in one interrupt with the command issued before it.
 pub fn with_former(samples: &[Sample], bursts: &[u32]) -> Vec<bool> {
     let mut out = Vec::with_capacity(samples.len());
-    let mut former: Option<(&Sample, u32)> = None;
+    let by_cpu = lanes(samples);
+    let mut former: BTreeMap<u16, (&Sample, u32)> = BTreeMap::new();
     for (s, b) in samples.iter().zip(bursts) {
+        let lane = if by_cpu { s.cpus.0 } else { 0 };
+        let before = former.insert(lane, (s, *b));
         let same =
-            former.is_some_and(|(f, fb)| fb == *b && f.op != Op::Flush && f.done >= s.issued);
+            before.is_some_and(|(f, fb)| fb == *b && f.op != Op::Flush && f.done >= s.issued);
         out.push(same && s.op != Op::Flush);
-        former = Some((s, *b));
     }
     out
 }
@@ -104,6 +128,7 @@ mod tests {
             sector: 0,
             bytes: 4096,
             follows,
+            cpus: (0, 0),
         }
     }
 
@@ -131,5 +156,33 @@ mod tests {
         let b = bursts(&v);
         assert!(with_former(&v, &b).iter().all(|j| !j));
         assert_eq!(spread(&v, &b), Some(1.0));
+    }
+
+    #[test]
+    fn each_cpus_queue_has_interrupts_of_its_own() {
+        let on = |cpu: u16, s: Sample| Sample {
+            cpus: (cpu, cpu),
+            ..s
+        };
+        // The ends of two CPUs alternate: each joins its own.
+        let v = [
+            on(0, write(0, 2_000_000, false)),
+            on(1, write(10_000, 2_010_000, false)),
+            on(0, write(20_000, 2_020_000, true)),
+            on(1, write(30_000, 2_030_000, true)),
+        ];
+        assert!(lanes(&v));
+        let b = bursts(&v);
+        assert_eq!((b[0], b[1]), (b[2], b[3]));
+        assert_ne!(b[0], b[1]);
+        assert_eq!(with_former(&v, &b), [false, false, true, true]);
+        let one: Vec<Sample> = v
+            .iter()
+            .map(|s| Sample {
+                cpus: (s.cpus.0, 0),
+                ..*s
+            })
+            .collect();
+        assert!(!lanes(&one), "all ends on one CPU");
     }
 }

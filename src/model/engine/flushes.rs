@@ -192,8 +192,7 @@ impl Sim<'_> {
             self.wake_after(w, hop);
             true
         } else {
-            // Work that is queued and has not begun is not queued again (`kblockd_mod_delayed_work_on`).
-            self.disks[layer].again |= self.ctxs[w].frames.len() != 2;
+            self.disks[layer].again = true;
             false
         }
     }

@@ -53,7 +53,6 @@ impl Sim<'_> {
         let shared = self.zone_worker(layer, None);
         let w = match self.ctxs[shared].sleep {
             Sleep::Tag | Sleep::Throttle => self.zone_worker(layer, Some(zone)),
-
             _ => shared,
         };
         self.ctxs[w]

@@ -91,6 +91,8 @@ pub struct Rq {
     pub c: Option<Nanos>,
     /// The event before its end on that CPU was another end.
     pub follows: bool,
+    /// The CPU that made it, and the one that was told of its end.
+    pub cpus: (u16, u16),
     pub issues: u32,
     pub postflush: bool,
 }
@@ -203,6 +205,7 @@ pub struct Recorder {
     ending: BTreeSet<u16>,
     follows: bool,
     now_pid: u32,
+    now_cpu: u16,
     plugs: u64,
     unplugs: u64,
 }
@@ -225,6 +228,7 @@ impl Recorder {
             ending: BTreeSet::new(),
             follows: false,
             now_pid: 0,
+            now_cpu: 0,
             plugs: 0,
             unplugs: 0,
         }
@@ -304,7 +308,7 @@ impl Recorder {
 
 impl Sink for Recorder {
     fn event(&mut self, ev: &BlockEvent) {
-        self.now_pid = ev.pid;
+        (self.now_pid, self.now_cpu) = (ev.pid, ev.cpu);
         self.follows = match ev.action {
             Action::Complete => !self.ending.insert(ev.cpu),
             _ => {
@@ -418,6 +422,7 @@ impl Sink for Recorder {
             c_data: r.c_data.get().filter(|_| done),
             c: r.c.get().filter(|_| done),
             follows: self.follows,
+            cpus: (r.cpu, self.now_cpu),
             issues: r.issues,
             postflush: r.postflush,
         });

@@ -272,6 +272,7 @@ fn commands(rec: &Recorder, dev: DevId) -> Vec<device::Sample> {
                 sector: q.sector,
                 bytes: q.bytes,
                 follows: q.follows,
+                cpus: q.cpus,
             })
         })
         .collect();
