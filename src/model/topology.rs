@@ -3,6 +3,9 @@
 use super::policy::Sched;
 use crate::event::DevId;
 
+/// See [`Disk::wbt_limit`].
+pub const WBT_NOT_REACHED: u32 = u32::MAX;
+
 /// What a request-based device allows. Recorded or inferred; a [`super::Policy`] may override.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disk {
@@ -33,8 +36,11 @@ pub struct Disk {
     /// Memory segments of one request must join at page borders (nvme's virt_boundary), so that a request which begins in
     /// the middle of a page takes no bio behind it.
     pub virt_boundary: bool,
-    /// Requests that writeback throttling lets be in flight; 0: it does not throttle.
+    /// Most requests that writeback throttling lets be in flight; 0: it does not throttle; [`WBT_NOT_REACHED`]: it does, but a
+    /// trace does not show its last limit.
     pub wbt_limit: u32,
+    /// How often its limit had doubled before.
+    pub wbt_steps: u32,
 }
 
 impl Default for Disk {
@@ -54,6 +60,7 @@ impl Default for Disk {
             depth_guessed: false,
             virt_boundary: false,
             wbt_limit: 0,
+            wbt_steps: 0,
         }
     }
 }

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::metrics::predict::DeviceFit;
 use crate::model::device::{self, Model};
 use crate::model::policy::{Ata, Zoned};
+use crate::model::topology::WBT_NOT_REACHED;
 use crate::model::workload::{Block004, IopsReader, Plug2k, ZonedWriter};
 use crate::model::{Costs, Disk, Layer, LayerKind, Policy, Service, Workload};
 use crate::units::Nanos;
@@ -395,8 +396,10 @@ pub fn describe(d: &Disk) -> String {
     if d.zone_sectors > 0 {
         parts.push(format!("zones of {} MiB", d.zone_sectors / 2048));
     }
-    if d.wbt_limit > 0 {
-        parts.push(format!("writeback throttled at {}", d.wbt_limit));
+    match d.wbt_limit {
+        0 => {}
+        WBT_NOT_REACHED => parts.push("writeback throttled".to_string()),
+        n => parts.push(format!("writeback throttled at {n}")),
     }
     parts.join(", ")
 }

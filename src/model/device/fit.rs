@@ -79,7 +79,7 @@ pub fn fit(samples: &[Sample]) -> Fit {
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     let best = all.into_iter().find(|(_, m, _)| keeps_means(m, &samples));
     let (_, mut model, kind) = best.or(first).unwrap_or_default();
-    model.joins = joins(&model, tried);
+    model = ended(model, tried);
     let mut f = judge(model, &samples);
     (f.kind, f.parked) = (kind, parked);
     f
@@ -179,7 +179,7 @@ fn candidates(samples: &[Sample]) -> Vec<(Model, Kind)> {
 /// The model with the times that remain when its rate and channels have taken their part.
 fn filled(mut model: Model, samples: &[Sample], kind: &Kind, dirty_too: bool) -> Model {
     let mut left: BTreeMap<(Class, usize), Vec<Observed>> = BTreeMap::new();
-    let joined = together::with_former(samples);
+    let joined = together::with_former(samples, &together::bursts(samples));
     let mut dirty: Vec<(u32, i64)> = Vec::new();
     let mut device = model.running(1);
     let mut under_way: BinaryHeap<Reverse<i64>> = BinaryHeap::new();
@@ -266,31 +266,66 @@ fn per_write(flushes: &[(u32, i64)]) -> FlushTimes {
     }
 }
 
-/// Whether ends that joined each other do so in the model: if the share of commands that end with the one issued before
-/// comes nearer to the recorded one, and the mean time stays what it was.
-fn joins(model: &Model, samples: &[Sample]) -> bool {
-    let share = |s: &[Sample]| {
-        let n = together::with_former(s).iter().filter(|j| **j).count();
-        n as f64 / s.len().max(1) as f64
+/// The model with commands that end apart, together with the one before them, or none before one that began earlier:
+/// whichever comes nearest to how the recorded ones ended, of those that keep the mean times.
+fn ended(model: Model, samples: &[Sample]) -> Model {
+    let bursts = together::bursts(samples);
+    let Some(recorded) = together::spread(samples, &bursts) else {
+        return model;
     };
-    let of = |joins: bool| {
-        let m = Model {
-            joins,
-            ..model.clone()
-        };
-        modelled(&m, samples)
-    };
-    let time = |s: &[Sample]| s.iter().map(|s| s.took() as f64).sum::<f64>();
-    let (joined, apart, recorded) = (of(true), of(false), share(samples));
-    // 5 %: a quarter of the bar that times are held to.
-    let same_mean = (time(&joined) - time(samples)).abs() <= 0.05 * time(samples);
-    let each = Model {
-        joins: true,
+    let lanes = together::lanes(samples);
+    let with = |joins, ordered| Model {
+        joins,
+        ordered,
+        lanes,
         ..model.clone()
     };
-    same_mean
-        && keeps_means(&each, samples)
-        && (share(&joined) - recorded).abs() < (share(&apart) - recorded).abs()
+    let mut ways = vec![with(false, false), with(true, false)];
+    // A device with several queues takes turns among them: it keeps no order, or only within each.
+    if !lanes {
+        ways.extend(kept(&with(false, true), samples));
+        ways.extend(kept(&with(true, true), samples));
+    }
+    let mut best = (f64::INFINITY, model);
+    for (k, m) in ways.into_iter().enumerate() {
+        let ends = modelled(&m, samples);
+        let spread = together::spread(&ends, &together::modelled_bursts(&ends));
+        let off = (spread.unwrap_or(1.0) - recorded).abs();
+        let keeps = k == 0 || (same_mean(&ends, samples) && keeps_means(&m, samples));
+        if keeps && off < best.0 {
+            best = (off, m);
+        }
+    }
+    best.1
+}
+
+/// The mean time of a command, within 5 %: a quarter of the bar that times are held to.
+fn same_mean(ends: &[Sample], samples: &[Sample]) -> bool {
+    (sum(ends) - sum(samples)).abs() <= 0.05 * sum(samples)
+}
+
+fn sum(s: &[Sample]) -> f64 {
+    s.iter().map(|s| s.took() as f64).sum()
+}
+
+/// The model scaled so that commands take as long as they did: one that waits for those before it takes longer than by itself.
+fn kept(m: &Model, samples: &[Sample]) -> Option<Model> {
+    /// Corrections tried.
+    const TRIES: usize = 6;
+    let own = |s: &[Sample]| -> f64 {
+        let own = s.iter().filter(|s| s.op != Op::Flush);
+        own.map(|s| s.took() as f64).sum()
+    };
+    let want = own(samples);
+    let mut factor = 1.0f64;
+    for _ in 0..TRIES {
+        let got = own(&modelled(&m.scaled(factor), samples));
+        if want <= 0.0 || got <= 0.0 {
+            return None;
+        }
+        factor *= want / got;
+    }
+    Some(m.scaled(factor))
 }
 
 /// The commands as the model ends them.

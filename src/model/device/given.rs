@@ -156,6 +156,7 @@ mod tests {
             sector: 0,
             bytes: 4096,
             beside: 0,
+            cpu: 0,
         };
         assert_eq!(s.done_at(Nanos(5), &c), Nanos(100_005));
         let m = parse("hdd:mbps=100").unwrap();

@@ -30,6 +30,8 @@ pub struct Command {
     pub bytes: u64,
     /// Commands in the device already.
     pub beside: u32,
+    /// The CPU whose queue it comes from.
+    pub cpu: u16,
 }
 
 /// A device's timing. Commands are told in the order in which they reach it; the answer may depend on all before.

@@ -19,6 +19,10 @@ pub struct Sample {
     pub sector: u64,
     /// Length.
     pub bytes: u64,
+    /// On its CPU nothing happened between the end of another and its own.
+    pub follows: bool,
+    /// The CPU that made its request, and the one that was told of its end.
+    pub cpus: (u16, u16),
 }
 
 impl Sample {
@@ -35,6 +39,7 @@ impl Sample {
             sector: self.sector,
             bytes: self.bytes,
             beside,
+            cpu: self.cpus.0,
         }
     }
 }
@@ -95,6 +100,8 @@ mod tests {
             fua: false,
             sector: 0,
             bytes: if op == Op::Flush { 0 } else { 4096 },
+            follows: false,
+            cpus: (0, 0),
         }
     }
 

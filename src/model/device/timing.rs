@@ -79,6 +79,10 @@ pub struct Model {
     pub flush: FlushTimes,
     /// Commands that ended together do so again: an interrupt tells of all that is done by then.
     pub joins: bool,
+    /// None ends before one that was begun before it (flushes apart).
+    pub ordered: bool,
+    /// Each CPU has a queue of its own: order and interrupts are theirs.
+    pub lanes: bool,
 }
 
 impl Model {
@@ -90,12 +94,12 @@ impl Model {
     pub(super) fn running(&self, seed: u64) -> Running {
         Running {
             model: self.clone(),
-            counts: BTreeMap::new(),
+            done: BTreeMap::new(),
             shift: if seed == 0 { 0 } else { Rng::new(seed).bits() },
             next: i64::MIN,
             free: vec![i64::MIN; self.channels as usize],
             written: 0,
-            last: i64::MIN,
+            last: BTreeMap::new(),
         }
     }
 
@@ -104,6 +108,17 @@ impl Model {
         let mut m = self.clone();
         for t in m.times.values_mut().flatten() {
             *t = t.flat();
+        }
+        m
+    }
+
+    /// The same device with all but flushes taking so many times as long.
+    pub(super) fn scaled(&self, factor: f64) -> Model {
+        let mut m = self.clone();
+        for (class, list) in &mut m.times {
+            if *class != Class::Flush {
+                list.iter_mut().for_each(|t| *t = t.scaled(factor));
+            }
         }
         m
     }
@@ -150,8 +165,8 @@ pub(super) fn bucket(beside: u32) -> usize {
 #[derive(Clone, Debug)]
 pub(super) struct Running {
     model: Model,
-    /// Commands so far, by class and table.
-    counts: BTreeMap<(Class, usize), usize>,
+    /// Work so far, by class and table, within the round of its series.
+    done: BTreeMap<(Class, usize), u64>,
     /// Where the series begin.
     shift: u64,
     /// When the bucket is empty.
@@ -159,8 +174,8 @@ pub(super) struct Running {
     /// When each channel is.
     free: Vec<i64>,
     written: u32,
-    /// When the command before is done; flushes end alone.
-    last: i64,
+    /// When the command before is done, by queue; flushes end alone.
+    last: BTreeMap<u16, i64>,
 }
 
 impl Running {
@@ -222,25 +237,31 @@ impl Service for Running {
         let mut joins = false;
         let mut took = match self.model.of(class, c.beside) {
             Some((at, t)) => {
-                let n = self.counts.entry((class, at)).or_default();
-                let first = (self.shift % t.series.len().max(1) as u64) as usize;
-                let time = t.at(c.bytes, first.wrapping_add(*n));
-                joins = self.model.joins && t.joins(first.wrapping_add(*n));
-                *n = n.wrapping_add(1);
-                time
+                let round = t.round().max(1);
+                let n = self.done.entry((class, at)).or_insert(self.shift % round);
+                let place = t.place(*n);
+                joins = self.model.joins && t.joins(place);
+                *n = (*n + t.work(c.bytes) % round) % round;
+                t.at(c.bytes, place)
             }
             None => 0,
         };
         let dirty = i64::from(self.dirty(class));
         took = took.saturating_add(self.model.flush.per_write.saturating_mul(dirty));
         let mut done = start.saturating_add(took).max(now.0);
-        if joins && self.last > start {
-            done = self.last;
+        let lane = if self.model.lanes { c.cpu } else { 0 };
+        if class == Class::Flush {
+            self.last.clear();
+        } else {
+            let last = self.last.entry(lane).or_insert(i64::MIN);
+            if joins && *last > start {
+                done = *last;
+            }
+            if self.model.ordered {
+                done = done.max(*last);
+            }
+            *last = done;
         }
-        self.last = match class {
-            Class::Flush => i64::MIN,
-            _ => done,
-        };
         self.occupy(channel, done);
         Nanos(done)
     }
@@ -257,6 +278,7 @@ mod tests {
             sector: 0,
             bytes: 4096,
             beside: 0,
+            cpu: 0,
         }
     }
 
@@ -296,6 +318,32 @@ mod tests {
         let done: Vec<i64> = (0..6).map(|_| s.done_at(Nanos(0), &write()).0).collect();
         assert_eq!(done, [10, 10, 10, 1010, 2010, 3010]);
         assert_eq!(s.done_at(Nanos(100_000), &write()).0, 100_010, "it drains");
+    }
+
+    #[test]
+    fn an_ordered_device_ends_none_before_an_earlier_one() {
+        let mut m = fixed(0);
+        let slow_first = [(4096, 900), (4096, 10), (4096, 300)];
+        let seen: Vec<_> = slow_first
+            .iter()
+            .map(|(bytes, took)| super::super::times::Observed {
+                bytes: *bytes,
+                took: *took,
+                joined: false,
+            })
+            .collect();
+        m.times.insert(Class::Write, vec![Times::of(&seen)]);
+        let ends = |m: &Model| -> Vec<i64> {
+            let mut s = m.service(0);
+            (0..3)
+                .map(|k| s.done_at(Nanos(k * 100), &write()).0)
+                .collect()
+        };
+        assert_eq!(ends(&m), [900, 110, 500]);
+        m.ordered = true;
+        assert_eq!(ends(&m), [900, 900, 900]);
+        // Twice as long, all of them.
+        assert_eq!(ends(&m.scaled(2.0)), [1800, 1800, 1800]);
     }
 
     #[test]

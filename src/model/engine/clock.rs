@@ -15,6 +15,8 @@ pub(super) enum Due {
     End(u32),
     /// A device flush goes to the requeue list.
     Flush(u32),
+    /// A window of a device's writeback throttling is over.
+    Window(u32),
 }
 
 /// The heap and the time.

@@ -2,6 +2,7 @@
 //! block/blk-mq.c, 6.12).
 
 use super::Sim;
+use super::arena::NONE;
 use super::clock::Due;
 use super::state::{Disk, Frame, NO_ZONE, Sleep, Zones};
 use super::tasks::Next;
@@ -56,6 +57,10 @@ impl Sim<'_> {
             sector: r.shape.sector,
             bytes: r.shape.sectors << 9,
             beside: self.disks[r.layer].in_flight.saturating_sub(1),
+            cpu: match r.head {
+                NONE => 0,
+                bio => self.ctxs[self.bios[bio].ctx].cpu,
+            },
         };
         let now = self.clock.now;
         let service = self.services.get_mut(r.layer as usize);

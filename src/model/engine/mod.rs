@@ -79,6 +79,7 @@ pub fn simulate(
             Due::Done(rq) => sim.done(rq),
             Due::End(rq) => sim.sequence_end(rq),
             Due::Flush(rq) => sim.flush_ready(rq),
+            Due::Window(layer) => sim.throttle_window(layer),
         }
     }
     sim.verdict()?;
@@ -110,8 +111,8 @@ struct Sim<'a> {
     bio_waiters: BTreeMap<u32, Vec<u32>>,
     /// Workers that submit again, by pid.
     retriers: BTreeMap<u32, u32>,
-    /// Work of zones, by layer and zone.
-    zone_workers: BTreeMap<(u32, u64), u32>,
+    /// Workers for zones: the one that all zones of a layer share, and those of single zones.
+    zone_workers: BTreeMap<(u32, Option<u64>), u32>,
     /// The kernel's workers in events, and the CPU of completions (one that no task runs on: a task's events cannot come
     /// between those of one interrupt).
     kworker: CommId,

@@ -2,6 +2,7 @@
 
 use super::Sim;
 use super::arena::NONE;
+use super::clock::Due;
 use super::state::{NO_ZONE, Rq};
 use crate::event::Action;
 use crate::model::parts::deadline::Absorbed;
@@ -103,33 +104,33 @@ impl Sim<'_> {
         }
     }
 
-    /// A throttled request has ended. Who waits is woken together, as many as there is room for, once few are left: none
-    /// on a device with a write cache, else less than half of the limit (`wbt_rqw_done`, block/blk-wbt.c, 6.1 and 6.12;
-    /// `calc_wb_limits` of a limit above 2).
+    /// A throttled request has ended.
     pub(super) fn end_throttled(&mut self, layer: u32) {
-        let d = &mut self.disks[layer];
-        d.throttled = d.throttled.saturating_sub(1);
-        let normal = if d.write_cache {
-            0
-        } else {
-            d.throttle.div_ceil(2)
-        };
-        let background = d.throttle.div_ceil(4);
-        let few = d.throttled == 0 || d.throttled + background / 2 <= normal;
-        if !few {
-            return;
+        if self.disks[layer].throttle.leave() {
+            self.wake_throttled(layer);
         }
+    }
+
+    /// A window of writeback throttling is over: its limit may have grown (`wb_timer_fn`, block/blk-wbt.c).
+    pub(super) fn throttle_window(&mut self, layer: u32) {
+        let now = self.clock.now;
+        if let Some(end) = self.disks[layer].throttle.window_over(now) {
+            self.clock.set(end, Due::Window(layer));
+        }
+        self.wake_throttled(layer);
+    }
+
+    /// Wakes who waits, as many as there is room for.
+    fn wake_throttled(&mut self, layer: u32) {
         loop {
             let d = &mut self.disks[layer];
-            if d.throttled >= d.throttle {
-                break;
+            if d.throttle_waiters.is_empty() || !d.throttle.enter() {
+                return;
             }
-            let Some(c) = d.throttle_waiters.pop_front() else {
-                break;
-            };
-            d.throttled += 1;
-            self.ctxs[c].admitted = true;
-            self.wake(c);
+            if let Some(c) = d.throttle_waiters.pop_front() {
+                self.ctxs[c].admitted = true;
+                self.wake(c);
+            }
         }
     }
 

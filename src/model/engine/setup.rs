@@ -13,6 +13,7 @@ use crate::model::parts::deadline::Deadline;
 use crate::model::parts::flush::FlushQueue;
 use crate::model::parts::plug::Plug;
 use crate::model::parts::split::Cut;
+use crate::model::parts::throttle::Throttle;
 use crate::model::parts::zones::{Layout, Locks, Pipes, WritePlugs};
 use crate::model::policy::{Sched, Switch, Zoned};
 use crate::model::program::Step;
@@ -119,14 +120,15 @@ fn changed(d: &topology::Disk, p: &Policy) -> topology::Disk {
     d
 }
 
-/// Writes that may be under way: as the trace shows it, else three quarters of the depth, as 24 of 32 were recorded
-/// (`rq_depth_calc_max_depth`, block/blk-rq-qos.c). 0: no limit.
-fn throttle(d: &topology::Disk, wbt: Switch, depth: u32) -> u32 {
-    match (wbt, d.wbt_limit) {
+/// Writeback throttling up to the limit that the trace shows, else to three quarters of the depth, as 24 of 32 were recorded
+/// (`rq_depth_calc_max_depth`, block/blk-rq-qos.c).
+fn throttle(d: &topology::Disk, wbt: Switch, depth: u32) -> Throttle {
+    let most = match (wbt, d.wbt_limit) {
         (Switch::Off, _) => 0,
-        (Switch::On, 0) => (depth - depth.div_ceil(4)).max(1),
+        (Switch::On, 0 | topology::WBT_NOT_REACHED) => (depth - depth.div_ceil(4)).max(1),
         (Switch::On, n) => n,
-    }
+    };
+    Throttle::new(most, d.wbt_steps, d.write_cache)
 }
 
 fn disk(dev: DevId, worker: u32, d: &topology::Disk, p: &Policy) -> Disk {
@@ -154,7 +156,6 @@ fn disk(dev: DevId, worker: u32, d: &topology::Disk, p: &Policy) -> Disk {
         free_tags: tags,
         tag_waiters: VecDeque::new(),
         throttle: throttle(&d, p.wbt, depth),
-        throttled: 0,
         throttle_waiters: VecDeque::new(),
         in_flight: 0,
         held: 0,

@@ -7,6 +7,7 @@ use crate::model::parts::deadline::Deadline;
 use crate::model::parts::flush::FlushQueue;
 use crate::model::parts::plug::Plug;
 use crate::model::parts::split::Cut;
+use crate::model::parts::throttle::Throttle;
 use crate::model::parts::zones::{Layout, Locks, Pipes, WritePlugs};
 use crate::model::parts::{Join, Limits, Shape};
 use crate::units::Nanos;
@@ -228,9 +229,7 @@ pub(super) struct Disk {
     /// Requests that may be allocated now.
     pub free_tags: u32,
     pub tag_waiters: VecDeque<u32>,
-    /// Throttled requests that may be under way (0: no throttling), and are.
-    pub throttle: u32,
-    pub throttled: u32,
+    pub throttle: Throttle,
     pub throttle_waiters: VecDeque<u32>,
     /// Commands in the device, and requests taken from the scheduler for which a place in it is held.
     pub in_flight: u32,

@@ -2,6 +2,7 @@
 
 use super::Sim;
 use super::arena::NONE;
+use super::clock::Due;
 use super::state::{Bio, Frame, Sleep};
 use super::tasks::Next;
 use crate::event::{Action, NO_PID, Op};
@@ -195,14 +196,16 @@ impl Sim<'_> {
 
     /// Writes and their flushes wait while too many are under way (`wbt_wait`, block/blk-wbt.c).
     fn throttle(&mut self, c: u32, layer: u32, bio: u32) -> Option<Next> {
-        let limit = self.disks[layer].throttle;
-        if limit == 0 || self.bios[bio].op != Op::Write || self.ctxs[c].admitted {
+        let on = self.disks[layer].throttle.on();
+        if !on || self.bios[bio].op != Op::Write || self.ctxs[c].admitted {
             return None;
         }
         let d = &mut self.disks[layer];
+        if let Some(end) = d.throttle.arm(self.clock.now) {
+            self.clock.set(end, Due::Window(layer));
+        }
         // Nobody passes who sleeps (`rq_qos_wait`, block/blk-rq-qos.c).
-        if d.throttled < limit && d.throttle_waiters.is_empty() {
-            d.throttled += 1;
+        if d.throttle_waiters.is_empty() && d.throttle.enter() {
             self.ctxs[c].admitted = true;
             return None;
         }

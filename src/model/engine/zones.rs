@@ -46,15 +46,14 @@ impl Sim<'_> {
         true
     }
 
+    /// The works of a disk's zones share a queue that each CPU has one worker for (`disk_zone_wplugs_wq`, bound and of high
+    /// priority: block/blk-zoned.c, 6.12): they run one after the other. A worker that sleeps for a request is joined by another
+    /// (kernel/workqueue.c:wq_worker_sleeping); each zone has one for that.
     fn queue_zone_work(&mut self, layer: u32, zone: u64) {
-        let w = match self.zone_workers.get(&(layer, zone)) {
-            Some(w) => *w,
-            None => {
-                let pid = self.ctxs[self.disks[layer].worker].pid;
-                let w = self.worker(pid);
-                self.zone_workers.insert((layer, zone), w);
-                w
-            }
+        let shared = self.zone_worker(layer, None);
+        let w = match self.ctxs[shared].sleep {
+            Sleep::Tag | Sleep::Throttle => self.zone_worker(layer, Some(zone)),
+            _ => shared,
         };
         self.ctxs[w]
             .frames
@@ -62,6 +61,16 @@ impl Sim<'_> {
         if self.ctxs[w].sleep == Sleep::Idle {
             self.wake_after(w, self.costs.hop);
         }
+    }
+
+    fn zone_worker(&mut self, layer: u32, zone: Option<u64>) -> u32 {
+        if let Some(w) = self.zone_workers.get(&(layer, zone)) {
+            return *w;
+        }
+        let pid = self.ctxs[self.disks[layer].worker].pid;
+        let w = self.worker(pid);
+        self.zone_workers.insert((layer, zone), w);
+        w
     }
 
     /// The zone's work sends on one bio, or with a pipeline all.

@@ -8,6 +8,7 @@ pub mod flush;
 pub mod plug;
 pub mod shape;
 pub mod split;
+pub mod throttle;
 pub mod zones;
 
 pub use shape::{Fit, Join, Limits, Shape};

@@ -61,6 +61,7 @@ impl Gaps {
 
     /// U to the first D or I of the same task, and D to D, I to I.
     fn marks(&mut self, rec: &Recorder) {
+        let made = made(rec);
         let mut last: FxHashMap<u32, (MarkKind, Nanos)> = FxHashMap::default();
         for m in &rec.marks {
             let before = last.insert(m.pid, (m.kind, m.time));
@@ -73,12 +74,34 @@ impl Gaps {
                 (MarkKind::Unplug | MarkKind::UnplugTimer, MarkKind::Issue | MarkKind::Insert) => {
                     self.unplug.push(gap)
                 }
-                (MarkKind::Issue, MarkKind::Issue) => self.issue.push(gap),
+                (MarkKind::Issue, MarkKind::Issue) if !made_between(&made, m.pid, time, m.time) => {
+                    self.issue.push(gap)
+                }
                 (MarkKind::Insert, MarkKind::Insert) => self.insert.push(gap),
                 _ => {}
             }
         }
     }
+}
+
+/// When each task made requests, in order.
+fn made(rec: &Recorder) -> FxHashMap<u32, Vec<Nanos>> {
+    let mut out: FxHashMap<u32, Vec<Nanos>> = FxHashMap::default();
+    for r in &rec.requests {
+        if let Some(g) = r.g {
+            out.entry(r.pid).or_default().push(g);
+        }
+    }
+    out.values_mut().for_each(|v| v.sort_unstable());
+    out
+}
+
+/// Whether the task made a request in between: then it did not issue both in one go (the worker of zoned writes makes and
+/// issues one after the other).
+fn made_between(made: &FxHashMap<u32, Vec<Nanos>>, pid: u32, from: Nanos, to: Nanos) -> bool {
+    let of = made.get(&pid).map_or(&[][..], Vec::as_slice);
+    let next = of.partition_point(|g| *g <= from);
+    of.get(next).is_some_and(|g| *g < to)
 }
 
 /// A worker's turn: from the last insert of another task to the worker's issue of that request, where the request was the

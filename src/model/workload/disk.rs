@@ -4,10 +4,12 @@ use super::record::{Counts, Recorder, Rq, Seen};
 use super::recorded::Options;
 use super::sched;
 use super::stack::Stack;
+use super::throttling;
 use super::zones::{self, ZonesFrom};
 use crate::event::{DevId, Op, QueueInfo};
 use crate::lifecycle::RequestKind;
 use crate::model::policy::Sched;
+use crate::model::topology::WBT_NOT_REACHED;
 use crate::model::{Disk, LayerKind};
 use crate::units::Nanos;
 use rustc_hash::FxHashMap;
@@ -129,7 +131,9 @@ impl<'a> One<'a> {
         // A free request goes to who waits for one at once. Who waits though most are free is held back on purpose.
         let throttled = few >= OFTEN && few * 10 >= c.g && few > facts.waits;
         if throttled {
-            disk.wbt_limit = most;
+            (disk.wbt_limit, disk.wbt_steps) = (most, throttling::start(self.requests()));
+        } else if let Some(steps) = throttling::find(self.requests(), self.bios()) {
+            (disk.wbt_limit, disk.wbt_steps) = (WBT_NOT_REACHED, steps);
         } else if facts.waits >= OFTEN && facts.waits * 100 >= c.g {
             facts.requests_reached = Some(most);
         }

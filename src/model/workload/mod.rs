@@ -17,6 +17,7 @@ mod stack;
 mod testing;
 #[cfg(test)]
 mod tests;
+mod throttling;
 mod windows;
 mod zones;
 

@@ -4,7 +4,7 @@ use super::kernel::Signs;
 use crate::event::{Action, BlockEvent, CommId, DevId, Fields, NO_SECTOR, Op, Rwbs};
 use crate::lifecycle::{Bio, BioFate, Request, RequestKind, Sink};
 use crate::units::Nanos;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Bios that are kept at most (about 3 GB). A longer trace is refused: a part of it does as well.
 pub const MOST_BIOS: u64 = 20_000_000;
@@ -93,6 +93,10 @@ pub struct Rq {
     pub d: Option<Nanos>,
     pub c_data: Option<Nanos>,
     pub c: Option<Nanos>,
+    /// The event before its end on that CPU was another end.
+    pub follows: bool,
+    /// The CPU that made it, and the one that was told of its end.
+    pub cpus: (u16, u16),
     pub issues: u32,
     pub postflush: bool,
 }
@@ -201,7 +205,11 @@ pub struct Recorder {
     pub(super) reruns: Vec<Nanos>,
     turns: BTreeMap<DevId, Turn>,
     last_complete: Option<(u16, Nanos)>,
+    /// CPUs whose last event was an end; whether the one that is told now follows another on its CPU.
+    ending: BTreeSet<u16>,
+    follows: bool,
     now_pid: u32,
+    now_cpu: u16,
     plugs: u64,
     unplugs: u64,
     pub(super) signs: Signs,
@@ -222,7 +230,10 @@ impl Recorder {
             reruns: Vec::new(),
             turns: BTreeMap::new(),
             last_complete: None,
+            ending: BTreeSet::new(),
+            follows: false,
             now_pid: 0,
+            now_cpu: 0,
             plugs: 0,
             unplugs: 0,
             signs: Signs::default(),
@@ -305,8 +316,15 @@ impl Recorder {
 
 impl Sink for Recorder {
     fn event(&mut self, ev: &BlockEvent) {
-        self.now_pid = ev.pid;
         self.signs.event(ev);
+        (self.now_pid, self.now_cpu) = (ev.pid, ev.cpu);
+        self.follows = match ev.action {
+            Action::Complete => !self.ending.insert(ev.cpu),
+            _ => {
+                self.ending.remove(&ev.cpu);
+                false
+            }
+        };
         if matches!(
             ev.action,
             Action::Requeue | Action::Complete | Action::Issue
@@ -412,6 +430,8 @@ impl Sink for Recorder {
             d: r.d.get(),
             c_data: r.c_data.get().filter(|_| done),
             c: r.c.get().filter(|_| done),
+            follows: self.follows,
+            cpus: (r.cpu, self.now_cpu),
             issues: r.issues,
             postflush: r.postflush,
         });

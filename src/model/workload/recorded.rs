@@ -315,6 +315,8 @@ fn commands(rec: &Recorder, dev: DevId) -> Vec<device::Sample> {
                 fua: q.fua,
                 sector: q.sector,
                 bytes: q.bytes,
+                follows: q.follows,
+                cpus: q.cpus,
             })
         })
         .collect();
