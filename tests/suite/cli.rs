@@ -46,7 +46,7 @@ fn examples(help: &str) -> Vec<String> {
 /// Tools of the examples that a machine may lack are replaced by `cat`, places outside by places in the directory.
 fn harmless(example: &str) -> String {
     let mut s = example.replace("> /etc/", "> etc/");
-    for tool in ["jq", "less", "man -l -"] {
+    for tool in ["jq", "less", "man -l -", "blkparse -i -"] {
         if let Some((before, _)) = s.split_once(&format!("| {tool}")) {
             s = format!("{before}| cat");
         }

@@ -137,13 +137,14 @@ impl Signs {
 mod tests {
     use super::*;
     use crate::event::Rwbs;
+    use crate::units::Nanos;
 
     fn verdict(what: &str, times: u64) -> Option<Kernel> {
         let mut s = Signs::default();
         for k in 0..times {
             for word in what.split_whitespace() {
-                let mut ev = BlockEvent::default();
-                (ev.dev, ev.pid, ev.sector) = (DevId::new(8, 0), 7, 8 * k);
+                let mut ev = BlockEvent::new(Nanos(0), DevId::new(8, 0), Action::Queue);
+                (ev.pid, ev.sector) = (7, 8 * k);
                 ev.rwbs = Rwbs::new(b"W");
                 let (letter, n) = word.split_at(1);
                 ev.aux = n.parse().unwrap_or(0);
