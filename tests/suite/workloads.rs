@@ -3,14 +3,14 @@
 
 use super::corpus::lab;
 use super::support::Differences;
-use blkan::event::{BlockEvent, DevId};
+use blkan::event::{Action, BlockEvent, DevId};
 use blkan::format::{ReadOptions, Trace};
 use blkan::lifecycle::{Request, RequestKind, Sink, Tracker};
 use blkan::model::device::{self, Sample};
 use blkan::model::workload::{Options, Recorded, Recorder};
 use blkan::model::{LayerKind, Step};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 fn recorded(path: &Path) -> Result<Recorded, String> {
@@ -131,19 +131,38 @@ fn timed(d: &mut Differences, name: &str, r: &Recorded) {
 
 /// The commands of each device from their last issue to their end, taken from the requests themselves.
 #[derive(Default)]
-struct Commands(BTreeMap<DevId, Vec<Sample>>);
+struct Commands {
+    of: BTreeMap<DevId, Vec<Sample>>,
+    /// CPUs whose last event was an end.
+    ending: BTreeSet<u16>,
+    cpu: u16,
+    follows: bool,
+}
 
 impl Sink for Commands {
+    fn event(&mut self, ev: &BlockEvent) {
+        self.cpu = ev.cpu;
+        self.follows = match ev.action {
+            Action::Complete => !self.ending.insert(ev.cpu),
+            _ => {
+                self.ending.remove(&ev.cpu);
+                false
+            }
+        };
+    }
+
     fn request(&mut self, r: &Request) {
         let ends = r.d.get().zip(r.c.get()).filter(|(d, c)| c >= d);
         if let (Some((issued, done)), true) = (ends, r.kind != RequestKind::EmptyFlush) {
-            self.0.entry(r.dev).or_default().push(Sample {
+            self.of.entry(r.dev).or_default().push(Sample {
                 issued,
                 done,
                 op: r.rwbs.op(),
                 fua: false,
                 sector: r.sector,
                 bytes: r.bytes,
+                follows: self.follows,
+                cpus: (r.cpu, self.cpu),
             });
         }
     }
@@ -160,10 +179,10 @@ fn commands(path: &Path) -> BTreeMap<DevId, Vec<Sample>> {
         batch.clear();
     }
     tracker.finish(&mut all);
-    for c in all.0.values_mut() {
+    for c in all.of.values_mut() {
         c.sort_by_key(|s| (s.issued, s.done));
     }
-    all.0
+    all.of
 }
 
 /// A timing that was chosen from one half of a recording is judged on the other: on what it was not chosen by. The two

@@ -123,6 +123,7 @@ fn disk(rng: &mut Rng, zoned: bool, policy: &Policy) -> Disk {
         depth_guessed: false,
         virt_boundary: chance(rng, 30),
         wbt_limit: pick(rng, &[0, 0, 1, 8, 24]),
+        wbt_steps: 0,
     }
 }
 
