@@ -38,7 +38,7 @@ pub fn find<'a>(
     let able = |w: &&Wait| limit(steps + w.window, u32::MAX) <= levels.most;
     let hit = |w: &&Wait| w.left * 2 < limit(steps + w.window, u32::MAX);
     let able: Vec<&Wait> = waits.iter().filter(able).collect();
-    let hits = able.iter().copied().filter(|w| hit(&w)).count();
+    let hits = able.iter().copied().filter(|w| hit(w)).count();
     (touched.len() >= 2 && hits >= OFTEN && hits * 2 >= able.len()).then_some(steps)
 }
 
