@@ -20,6 +20,7 @@ Examples:
   blkan replay --flush head,tail --ata bounce trace.gz   four ways to send flushes to an ATA disk
   blkan replay --plug 5.15,6.1,6.16 trace.gz             kernels instead of names
   blkan replay --device nvme:iops=180k trace.gz          on another device
+  blkan replay --device trace:after.gz before.gz         on the disk as fast as it was in after.gz
   blkan replay --plug none,scan trace.gz --plot out.svg  a picture: policies side by side
   blkan replay --workload block004:lines=2 --device hdd --flush head,tail")]
 pub struct ReplayArgs {
@@ -122,7 +123,8 @@ struct ModelArgs {
     /// When bios arrive
     #[arg(long, value_name = "HOW", value_enum, default_value_t = ArrivalsArg::Closed)]
     arrivals: ArrivalsArg,
-    /// A device instead of the timing in the trace: KIND[:key=value,…], e.g. nvme:iops=180k, hdd:flush_us=8000
+    /// A device instead of the timing in the trace: KIND[:key=value,…], e.g. nvme:iops=180k, hdd:flush_us=8000; or
+    /// trace:OTHER, the timing of the disks in another recording (found there by number, by name, else by order of bios)
     #[arg(long, value_name = "DEVICE")]
     device: Vec<String>,
     /// A made workload instead of a trace: KIND[:key=value,…]; `list` shows them

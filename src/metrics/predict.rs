@@ -338,10 +338,26 @@ pub struct DeviceFit {
     pub dev: String,
     /// The description chosen or given.
     pub model: String,
+    /// The recording whose timing it is, where that is not the one that is replayed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timing_from: Option<TimingFrom>,
     /// What was found about the device: depth, scheduler, limits.
     pub disk: String,
     /// Mean D2C in the recording and when the recorded issues go through the description, per kind of command: texts.
     pub fit: Vec<String>,
+}
+
+/// Where the timing of a disk was taken from.
+#[derive(Clone, Debug, Serialize, PartialEq)]
+pub struct TimingFrom {
+    /// The recording, as it was named.
+    pub trace: String,
+    /// The disk there.
+    pub dev: String,
+    /// How it was found: `only`, `number`, `name`, `bios`.
+    pub by: &'static str,
+    /// Commands there that the timing rests on.
+    pub commands: u64,
 }
 
 /// The whole answer.

@@ -2,7 +2,7 @@
 
 use super::table::{ABSENT, Table, cut, flow};
 use super::{Style, WIDTH};
-use crate::metrics::predict::{Errors, Key, ReplayReport, RunPart, SelfPart};
+use crate::metrics::predict::{Errors, Key, ReplayReport, RunPart, SelfPart, TimingFrom};
 use crate::units::{human_bytes, human_count, human_ns};
 
 /// Columns: name in [`crate::metrics::predict::QUANTITIES`], head, unit.
@@ -65,7 +65,9 @@ pub fn replay_text(r: &ReplayReport, style: Style, verbose: bool) -> String {
     }
     for d in &r.models {
         out.push('\n');
-        flow(&d.dev, &[d.disk.clone(), d.model.clone()], &style, &mut out);
+        let mut about = vec![d.disk.clone(), d.model.clone()];
+        about.extend(d.timing_from.as_ref().map(timed_by));
+        flow(&d.dev, &about, &style, &mut out);
         if verbose || d.fit.len() == 1 {
             flow("fit", &d.fit, &style, &mut out);
         }
@@ -97,6 +99,18 @@ pub fn replay_text(r: &ReplayReport, style: Style, verbose: bool) -> String {
         flow("notes", &r.notes, &style, &mut out);
     }
     out
+}
+
+/// Whose timing it is.
+fn timed_by(from: &TimingFrom) -> String {
+    /// The longest name that is shown whole.
+    const NAME: usize = 50;
+    format!(
+        "timing of {} in {}, {} commands",
+        from.dev,
+        cut(&from.trace, NAME),
+        human_count(from.commands)
+    )
 }
 
 /// The price of looking through a plug.

@@ -11,6 +11,7 @@ mod conversion;
 mod corpus;
 mod cross_format;
 mod docs;
+mod drift;
 mod figures;
 #[cfg(feature = "plots")]
 mod figures_drawn;
@@ -28,6 +29,7 @@ mod recognition;
 mod recorders;
 mod recordings;
 mod replay;
+mod replay_device;
 mod replay_more;
 mod report;
 mod self_reasons;

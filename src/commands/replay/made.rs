@@ -1,10 +1,11 @@
 //! Workloads and devices that are named instead of recorded.
 
 use super::ReplayOpts;
+use super::given::Given;
 use super::run::Base;
 use super::source::Source;
 use crate::error::{Error, Result};
-use crate::metrics::predict::DeviceFit;
+use crate::metrics::predict::{DeviceFit, TimingFrom};
 use crate::model::device::{self, Model};
 use crate::model::policy::{Ata, Zoned};
 use crate::model::topology::WBT_NOT_REACHED;
@@ -263,40 +264,11 @@ fn depth(k: &Keys, disk: Disk) -> Result<Disk> {
     })
 }
 
-/// The device of `--device`: one for all disks.
-///
-/// # Errors
-/// Usage: what was expected.
-pub fn device(given: &[String]) -> Result<Option<Model>> {
-    let [text] = given else {
-        return match given {
-            [] => Ok(None),
-            _ => Err(Error::usage(
-                "--device: one device for all disks".to_string(),
-            )),
-        };
-    };
-    let wrong = |e: String| {
-        Error::usage(format!("--device {text}: {e}"))
-            .hint("e.g. nvme:iops=180k, sata-ssd, hdd:flush_us=8000, null:latency=100us")
-    };
-    let keys = text.split_once(':').map_or("", |(_, keys)| keys);
-    let mut seen: Vec<&str> = Vec::new();
-    for part in keys.split(',') {
-        let key = part.split_once('=').map_or("", |(key, _)| key).trim();
-        if !key.is_empty() && seen.contains(&key) {
-            return Err(wrong(format!("{key} is given twice")));
-        }
-        seen.push(key);
-    }
-    device::parse(text).map(Some).map_err(wrong)
-}
-
 /// The source of a made workload.
 ///
 /// # Errors
 /// Usage: an unknown workload, key or device.
-pub fn made(text: &str, o: &ReplayOpts) -> Result<Source> {
+pub fn made(text: &str, o: &ReplayOpts, given: Given) -> Result<Source> {
     let (name, keys) = text.split_once(':').unwrap_or((text, ""));
     let unknown = || {
         let names: Vec<&str> = MADE.iter().map(|m| m.name).collect();
@@ -310,12 +282,20 @@ pub fn made(text: &str, o: &ReplayOpts) -> Result<Source> {
         .find(|m| m.name == name.trim())
         .ok_or_else(unknown)?;
     let (workload, policy) = (m.make)(&Keys::read(m, keys)?, o.seed)?;
-    let model = match device(&o.device)? {
-        Some(model) => model,
-        None => device::parse(m.device).map_err(Error::usage)?,
+    let mut notes = vec![format!("a made workload: {}", m.about)];
+    let (model, from) = match given {
+        Given::Model(model) => (model, None),
+        Given::Other(other) => {
+            let (model, from) = other.main()?;
+            notes.extend(other.note);
+            (model, Some(from))
+        }
+        Given::Nothing => (device::parse(m.device).map_err(Error::usage)?, None),
     };
     let layers = workload.topology.layers.iter();
-    let models = layers.filter_map(|l| fit_of(l, &model)).collect();
+    let models = layers
+        .filter_map(|l| fit_of(l, &model, from.clone()))
+        .collect();
     let n = workload.topology.layers.len();
     let devices = move |policy: &Policy, seed: u64| {
         let model = match policy.iops_cap {
@@ -330,6 +310,7 @@ pub fn made(text: &str, o: &ReplayOpts) -> Result<Source> {
             workload,
             costs: Costs::default(),
             devices: Box::new(devices),
+            elsewhere: None,
             seed: o.seed,
             made: true,
         }),
@@ -337,17 +318,18 @@ pub fn made(text: &str, o: &ReplayOpts) -> Result<Source> {
         recorded: None,
         signature: None,
         models,
-        notes: vec![format!("a made workload: {}", m.about)],
+        notes,
     })
 }
 
-fn fit_of(l: &Layer, model: &Model) -> Option<DeviceFit> {
+fn fit_of(l: &Layer, model: &Model, from: Option<TimingFrom>) -> Option<DeviceFit> {
     let LayerKind::Disk(d) = &l.kind else {
         return None;
     };
     Some(DeviceFit {
         dev: l.dev.to_string(),
         model: timing(model),
+        timing_from: from,
         disk: describe(d),
         fit: Vec::new(),
     })

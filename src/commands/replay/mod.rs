@@ -1,5 +1,6 @@
 //! `blkan replay`.
 
+mod given;
 mod infer;
 mod likeness;
 mod made;
@@ -102,12 +103,14 @@ fn spare(o: &ReplayOpts) -> Result<()> {
         picture_name(plot)?;
     }
     let written = [&o.trace_out, &o.plot];
+    let read = given::inputs(o)?;
+    spare_inputs(&read, &o.output)?;
     for file in written.into_iter().flatten() {
         let output = OutputOpts {
             file: Some(file.clone()),
             ..o.output.clone()
         };
-        spare_inputs(&o.input, &output)?;
+        spare_inputs(&read, &output)?;
     }
     let all: Vec<&PathBuf> = written
         .into_iter()
@@ -169,7 +172,7 @@ fn answer(o: &ReplayOpts, s: Source) -> Result<ReplayReport> {
         runs: Vec::new(),
         notes: s.notes,
     };
-    let base = match s.base {
+    let mut base = match s.base {
         Ok(base) => base,
         Err(why) => {
             report.runs = refused(o.sweep.rows(&start)?, &why)?;
@@ -185,6 +188,10 @@ fn answer(o: &ReplayOpts, s: Source) -> Result<ReplayReport> {
         policy = found.policy.clone();
         misfit = likeness::unlike(&found);
         report.notes.extend(likeness::poor(&found));
+        // The policy is that of the recording's own disk; what it does on another is another question.
+        if let Some(devices) = base.elsewhere.take() {
+            base.devices = devices;
+        }
         let mut replayed = own(&base, found, &rec.key)?;
         if !o.device.is_empty() {
             // How far that is off is the device's doing, not the model's.

@@ -25,6 +25,8 @@ pub struct Base {
     pub costs: Costs,
     /// Makes the devices.
     pub devices: Devices,
+    /// Makes those with another recording's timing, which take the place of `devices` once the recorded policy is found.
+    pub elsewhere: Option<Devices>,
     /// Of what is drawn.
     pub seed: u64,
     /// A made workload: its devices are whatever they are said to be.

@@ -3,8 +3,9 @@
 use super::super::session::{self, Consumer};
 use super::super::stats::input;
 use super::super::warnings;
+use super::given::{self, Given};
 use super::infer::Facts;
-use super::run::{Base, Measures};
+use super::run::{Base, Devices, Measures};
 use super::sweep::Row;
 use super::{Arrivals, ReplayOpts, made};
 use crate::error::Result;
@@ -13,7 +14,7 @@ use crate::lifecycle::{Bio, FlushStep, Merge, Outcome, Request, Sink, TrackerRep
 use crate::metrics::Extras;
 use crate::metrics::predict::DeviceFit;
 use crate::metrics::report::StatsReport;
-use crate::model::device::{Fit, OpFit};
+use crate::model::device::{Fit, Model, OpFit};
 use crate::model::policy::{Ata, DmFlush, Switch, Zoned};
 use crate::model::reblock::has_blocks;
 use crate::model::signature::Signature;
@@ -48,9 +49,10 @@ pub struct Source {
 /// # Errors
 /// Unreadable input, wrong options.
 pub fn open(o: &ReplayOpts) -> Result<(Source, bool)> {
+    let (given, damaged) = given::read(o)?;
     match &o.workload {
-        Some(text) => Ok((made::made(text, o)?, false)),
-        None => traced(o),
+        Some(text) => Ok((made::made(text, o, given)?, damaged)),
+        None => traced(o, given).map(|(source, own)| (source, own || damaged)),
     }
 }
 
@@ -60,14 +62,32 @@ pub fn workloads() -> String {
 }
 
 /// Recorder and measures, fed together.
-struct Both {
-    recorder: Recorder,
+pub(super) struct Both {
+    pub(super) recorder: Recorder,
     measures: Measures,
     /// Issue times of requests that were open at the end.
     open: Vec<Nanos>,
     issued: u64,
     /// Most requests that a plug was emptied of.
     longest_plug: u64,
+}
+
+impl Both {
+    /// Before the first event.
+    pub(super) fn new(measures: Measures) -> Both {
+        Both {
+            recorder: Recorder::new(Fields::BLKTRACE),
+            measures,
+            open: Vec::new(),
+            issued: 0,
+            longest_plug: 0,
+        }
+    }
+
+    /// The share of issued requests whose completion must have been lost, if it is too large for any answer about times.
+    pub(super) fn lacks(&self, tracker: &TrackerReport) -> Option<f64> {
+        Some(missing(tracker, &self.open, self.issued)).filter(|m| *m > MISSING)
+    }
 }
 
 /// Open requests whose issue is kept: more than any device has in flight.
@@ -139,19 +159,12 @@ fn missing(tracker: &TrackerReport, open: &[Nanos], issued: u64) -> f64 {
     ((lost + stale) as f64 / issued.max(1) as f64).min(1.0)
 }
 
-fn traced(o: &ReplayOpts) -> Result<(Source, bool)> {
-    let mut both = Both {
-        recorder: Recorder::new(Fields::BLKTRACE),
-        measures: Measures::full(),
-        open: Vec::new(),
-        issued: 0,
-        longest_plug: 0,
-    };
+fn traced(o: &ReplayOpts, given: Given) -> Result<(Source, bool)> {
+    let mut both = Both::new(Measures::full());
     let f = session::run(&o.input, &o.window, &o.output, &mut both)?;
     warnings::warn(&f, &o.output);
     let damaged = f.damaged();
-    let missing = missing(&f.tracker, &both.open, both.issued);
-    let options = options(o, &f)?;
+    let lacks = both.lacks(&f.tracker);
     let extras = Extras {
         inputs: f.reports.iter().map(input).collect(),
         capacity: f.capacity.clone(),
@@ -163,6 +176,7 @@ fn traced(o: &ReplayOpts) -> Result<(Source, bool)> {
             "the recorder may drop completions: times are those of the ones it kept".to_string(),
         );
     }
+    let options = options(o, &f, given, &mut notes);
     let longest = both.longest_plug;
     let Both {
         recorder, measures, ..
@@ -176,7 +190,7 @@ fn traced(o: &ReplayOpts) -> Result<(Source, bool)> {
         Err(why) => Err(format!(
             "{why}; `stats` and `explain` show what the trace tells"
         )),
-        Ok(r) => usable(r, missing),
+        Ok(r) => usable(r, lacks),
     };
     let (base, policy, models) = match recorded {
         Err(why) => (Err(why), Policy::default(), Vec::new()),
@@ -198,21 +212,34 @@ fn traced(o: &ReplayOpts) -> Result<(Source, bool)> {
 }
 
 /// The recording, unless too many of its completions are missing.
-fn usable(r: Recorded, missing: f64) -> std::result::Result<Recorded, String> {
-    match missing > MISSING {
-        true => Err(format!(
+fn usable(r: Recorded, lacks: Option<f64>) -> std::result::Result<Recorded, String> {
+    match lacks {
+        Some(missing) => Err(format!(
             "{:.1} % of the issued requests have no completion: how long the device takes and what tasks waited for cannot be told; `explain --why small-io` still \
              counts what each plug order would merge",
             missing * 100.0
         )),
-        false => Ok(r),
+        None => Ok(r),
     }
 }
 
 /// What is known beside the trace.
-fn options(o: &ReplayOpts, f: &session::Finished) -> Result<Options> {
+fn options(
+    o: &ReplayOpts,
+    f: &session::Finished,
+    given: Given,
+    notes: &mut Vec<String>,
+) -> Options {
     let queues = f.queue.iter();
-    Ok(Options {
+    let (device, other) = match given {
+        Given::Nothing => (None, None),
+        Given::Model(model) => (Some(model), None),
+        Given::Other(read) => {
+            notes.extend(read.note);
+            (None, Some(read.other))
+        }
+    };
+    Options {
         arrivals: match o.arrivals {
             Arrivals::Closed => workload::Arrivals::Closed,
             Arrivals::Open => workload::Arrivals::Open,
@@ -223,33 +250,54 @@ fn options(o: &ReplayOpts, f: &session::Finished) -> Result<Options> {
         names: f.names.clone(),
         zone_size: o.sweep.zone_size,
         dm_lines: o.sweep.dm_lines.map(|n| n as usize),
-        device: made::device(&o.device)?,
-    })
+        device,
+        other,
+    }
 }
 
 /// Above this share of lost completions nothing is predicted.
 const MISSING: f64 = 0.01;
 
 fn base(r: Recorded, seed: u64) -> Base {
-    let (workload, costs) = (r.workload.clone(), r.costs.clone());
+    let Recorded {
+        workload,
+        costs,
+        fits,
+        elsewhere,
+        ..
+    } = r;
+    let model = |f: &Fit| f.model.clone();
+    let own: Vec<Model> = fits
+        .iter()
+        .map(|f| f.as_ref().map(model).unwrap_or_default())
+        .collect();
+    let elsewhere = elsewhere.iter().any(Option::is_some).then(|| {
+        let there = elsewhere.iter().map(|e| e.as_ref().map(|e| model(&e.fit)));
+        let each = there.zip(&own).map(|(e, own)| e.unwrap_or(own.clone()));
+        devices(each.collect())
+    });
     Base {
         workload,
         costs,
-        devices: Box::new(move |policy, seed| {
-            let model = |k: usize, f: &Option<Fit>| {
-                let m = f.as_ref().map(|f| f.model.clone()).unwrap_or_default();
-                let m = match policy.iops_cap {
-                    Some(cap) => m.capped(cap),
-                    None => m,
-                };
-                m.service(seed.wrapping_add(k as u64))
-            };
-            let fits = r.fits.iter().enumerate();
-            Ok(fits.map(|(k, f)| model(k, f)).collect())
-        }),
+        devices: devices(own),
+        elsewhere,
         seed,
         made: false,
     }
+}
+
+/// Makes devices with these timings, one a layer.
+fn devices(models: Vec<Model>) -> Devices {
+    Box::new(move |policy, seed| {
+        let service = |(k, m): (usize, &Model)| {
+            let m = match policy.iops_cap {
+                Some(cap) => m.clone().capped(cap),
+                None => m.clone(),
+            };
+            m.service(seed.wrapping_add(k as u64))
+        };
+        Ok(models.iter().enumerate().map(service).collect())
+    })
 }
 
 /// A class of commands, recorded beside modelled.
@@ -306,16 +354,19 @@ fn shown(z: ZonesFrom) -> bool {
 }
 
 fn models(r: &Recorded) -> Vec<DeviceFit> {
-    let layers = r.workload.topology.layers.iter().zip(&r.fits);
+    let fits = r.fits.iter().zip(&r.elsewhere);
+    let layers = r.workload.topology.layers.iter().zip(fits);
     layers
-        .filter_map(|(l, fit)| {
+        .filter_map(|(l, (own, elsewhere))| {
             let LayerKind::Disk(d) = &l.kind else {
                 return None;
             };
-            let fit = fit.as_ref()?;
+            let elsewhere = elsewhere.as_ref();
+            let fit = elsewhere.map(|e| &e.fit).or(own.as_ref())?;
             Some(DeviceFit {
                 dev: l.dev.to_string(),
                 model: format!("{}: {}", fit.kind, made::timing(&fit.model)),
+                timing_from: elsewhere.map(given::from),
                 disk: made::describe(d),
                 fit: fit.ops.iter().map(fitted).collect(),
             })

@@ -6,6 +6,7 @@
 mod costs;
 mod depends;
 mod disk;
+mod elsewhere;
 mod generate;
 mod kernel;
 mod program;
@@ -22,6 +23,7 @@ mod windows;
 mod zones;
 
 pub use disk::DiskFacts;
+pub use elsewhere::{Elsewhere, FoundBy, Other, OtherDisk};
 pub use generate::{Block004, IopsReader, Plug2k, ZonedWriter};
 pub use record::Recorder;
 pub use recorded::{Arrivals, Options, Recorded, Refusal, Refusals};

@@ -3,8 +3,9 @@
 use super::costs;
 use super::depends::Ends;
 use super::disk::{self, DiskFacts};
+use super::elsewhere::{Elsewhere, Other, elsewhere};
 use super::program::{self, Build};
-use super::record::{Recorder, Seen};
+use super::record::{Recorder, Rq, Seen};
 use super::stack::Stack;
 use crate::event::{CommTable, DevId, QueueInfo};
 use crate::lifecycle::RequestKind;
@@ -40,6 +41,8 @@ pub struct Options {
     pub dm_lines: Option<usize>,
     /// Timing of every disk, instead of the trace's.
     pub device: Option<Model>,
+    /// Another recording whose disks' timing is taken instead.
+    pub other: Option<Other>,
 }
 
 /// Why a trace gives no workload.
@@ -77,6 +80,8 @@ pub struct Recorded {
     pub costs: Costs,
     /// Timing by layer; `None` for layers without requests.
     pub fits: Vec<Option<Fit>>,
+    /// Timing by layer that is to be taken instead, from another recording; `fits` says what was recorded.
+    pub elsewhere: Vec<Option<Elsewhere>>,
     /// What was learned of each disk, and how.
     pub disks: BTreeMap<DevId, DiskFacts>,
     /// The kernel that the events tell.
@@ -131,7 +136,8 @@ impl Recorder {
                 *top_bios.entry(b.dev).or_insert(0) += 1;
             }
         }
-        let fits = fits(&self, &stack, options, &mut notes)?;
+        let elsewhere = elsewhere(&self, &stack, options, &mut notes)?;
+        let fits = fits(&self, &stack, options, &elsewhere, &mut notes)?;
         let topology = stack.into_topology();
         if bios.is_empty() {
             let why = "no bio enters at a traced device".to_string();
@@ -147,6 +153,7 @@ impl Recorder {
             },
             costs,
             fits,
+            elsewhere,
             disks,
             kernel: self.signs.verdict(),
             top_bios,
@@ -234,17 +241,22 @@ fn fits(
     rec: &Recorder,
     stack: &Stack,
     options: &Options,
+    elsewhere: &[Option<Elsewhere>],
     notes: &mut Vec<String>,
 ) -> Result<Vec<Option<Fit>>, Refusals> {
     let mut out = Vec::new();
     let mut refused = Refusals::default();
-    for layer in &stack.layers {
+    for (layer, elsewhere) in stack.layers.iter().zip(elsewhere) {
         let LayerKind::Disk(disk) = &layer.kind else {
             out.push(None);
             continue;
         };
         let commands = commands(rec, layer.dev);
         let used = rec.seen.iter().any(|b| b.dev == layer.dev);
+        if let (true, Some(e)) = (commands.is_empty(), elsewhere) {
+            out.push(Some(e.fit.clone()));
+            continue;
+        }
         if commands.is_empty() && used && options.device.is_none() {
             let why = format!(
                 "{}: none of its requests was seen from issue to completion: how long it takes is not told (--dev leaves a disk out, --device names a timing)",
@@ -256,6 +268,11 @@ fn fits(
             Some(m) => device::judge(m.clone(), &commands),
             None => device::fit(&commands),
         };
+        if elsewhere.is_some() {
+            // What is to be known of its timing is told of the other recording.
+            out.push(Some(fit));
+            continue;
+        }
         if commands.len() < 50 {
             notes.push(format!(
                 "{}: its timing rests on {} commands",
@@ -263,7 +280,7 @@ fn fits(
                 commands.len()
             ));
         }
-        notes.extend(substituted(rec, layer.dev, disk, &fit));
+        notes.extend(substituted(rec, layer.dev, disk, &fit, None));
         out.push(Some(fit));
     }
     match refused.0.is_empty() {
@@ -273,8 +290,14 @@ fn fits(
 }
 
 /// Which kinds of commands the disk has to do without a time of their own, and whose they take ([`Model`]: those of writes,
-/// else of what there is).
-fn substituted(rec: &Recorder, dev: DevId, disk: &Disk, fit: &Fit) -> Option<String> {
+/// else of what there is). `place`: where they were looked for, if not here.
+pub(super) fn substituted(
+    rec: &Recorder,
+    dev: DevId,
+    disk: &Disk,
+    fit: &Fit,
+    place: Option<&str>,
+) -> Option<String> {
     let times = &fit.model.times;
     let sent = rec.requests.iter().filter(|q| q.dev == dev);
     let data = sent.filter(|q| q.kind != RequestKind::EmptyFlush);
@@ -292,36 +315,40 @@ fn substituted(rec: &Recorder, dev: DevId, disk: &Disk, fit: &Fit) -> Option<Str
         false => times.keys().next()?.name(),
     };
     (!lacking.is_empty()).then(|| {
+        let place = place.map_or(String::new(), |p| format!(" {p}"));
         format!(
-            "{dev}: no {} was seen from issue to completion: it takes the times of a {from}",
+            "{dev}: no {}{place} was seen from issue to completion: it takes the times of a {from}",
             lacking.join(" and no ")
         )
     })
 }
 
 /// The commands of a disk that were seen from their last issue to their end, in order of issue.
-fn commands(rec: &Recorder, dev: DevId) -> Vec<device::Sample> {
-    let wanted = |q: &&super::record::Rq| q.dev == dev && q.kind != RequestKind::EmptyFlush;
+pub(super) fn commands(rec: &Recorder, dev: DevId) -> Vec<device::Sample> {
+    let wanted = |q: &&Rq| q.dev == dev && q.kind != RequestKind::EmptyFlush;
     let mut out: Vec<device::Sample> = rec
         .requests
         .iter()
         .filter(wanted)
-        .filter_map(|q| {
-            let (issued, done) = (q.d?, q.c_data?);
-            (done >= issued).then_some(device::Sample {
-                issued,
-                done,
-                op: q.op,
-                fua: q.fua,
-                sector: q.sector,
-                bytes: q.bytes,
-                follows: q.follows,
-                cpus: q.cpus,
-            })
-        })
+        .filter_map(sample)
         .collect();
     out.sort_by_key(|s| (s.issued, s.done));
     out
+}
+
+/// A request from its last issue to its end, where both were seen.
+pub(super) fn sample(q: &Rq) -> Option<device::Sample> {
+    let (issued, done) = (q.d?, q.c_data?);
+    (done >= issued).then_some(device::Sample {
+        issued,
+        done,
+        op: q.op,
+        fua: q.fua,
+        sector: q.sector,
+        bytes: q.bytes,
+        follows: q.follows,
+        cpus: q.cpus,
+    })
 }
 
 /// Whether a bio is one of the retries of NOWAIT ones: told by [`Stack::top_bios`].
