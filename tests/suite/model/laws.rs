@@ -3,7 +3,7 @@
 use super::cases::{Case, ZONE};
 use super::truth::{Run, TrueRq, Truth};
 use blkan::event::{Action, BlockEvent, DevId, Op};
-use blkan::model::policy::{Ata, PlugMode, Zoned};
+use blkan::model::policy::{Ata, Kernel, PlugMode, Zoned};
 use blkan::model::{Disk, LayerKind};
 use std::collections::BTreeMap;
 
@@ -56,13 +56,14 @@ fn plugs(case: &Case, run: &Run, f: &mut Vec<String>) {
     let disks = layers
         .iter()
         .filter(|l| matches!(l.kind, LayerKind::Disk(_)));
-    let (one, several) = match p.plug_limit {
-        Some(n) => (n, 2 * n),
-        // Stated here, not taken from the code under test (blk_plug_max_rq_count, block/blk-mq.c): 16 up to 5.15, 32 since
-        // 5.16; 64 of several queues in both.
-        None if p.plug == PlugMode::Scan => (16, 64),
-        None => (32, 64),
-    };
+    // Stated here, not taken from the code under test (blk_plug_max_rq_count, block/blk-mq.c): 16 up to 5.15, 32 since 5.16;
+    // of several queues four times as many up to 5.15, twice since.
+    let scanning = p
+        .kernel
+        .map_or(p.plug == PlugMode::Scan, |k| k == Kernel::V5_15);
+    let (one, times) = if scanning { (16, 4) } else { (32, 2) };
+    let one = p.plug_limit.unwrap_or(one);
+    let several = one * times;
     let limit = if disks.count() > 1 { several } else { one };
     for (e, _) in &run.events {
         let unplug = matches!(e.action, Action::Unplug | Action::UnplugTimer);

@@ -102,7 +102,10 @@ fn flushes_of_dm_stripes_are_dms() {
         all.filter(|l| l.contains(":A ") || l.contains(":Q "))
             .collect()
     };
-    assert_eq!(sent(&w), ["1:A FWS", "1:Q FWS", "2:A FWS", "2:Q FWS"]);
+    assert_eq!(
+        sent(&w),
+        ["1:A FWS 0+0", "1:Q FWS", "2:A FWS 0+0", "2:Q FWS"]
+    );
     w.w.topology.layers[0].dev = DevId::new(9, 0);
     assert_eq!(sent(&w), ["1:Q FW", "2:Q FW"]);
     let mut w = World::new(vec![kind(&[1, 1]), two()]);
