@@ -58,6 +58,10 @@ impl Query {
         schemas: BTreeMap<&'static str, SchemaRef>,
         files: Option<Files>,
     ) -> Result<Query> {
+        if let Some(word) = changes(sql) {
+            let only = format!("'{word}' asks nothing: tables are only read");
+            return Err(Error::usage(only).hint("a question begins with SELECT or WITH"));
+        }
         let mut query = Query {
             sql: sql.to_string(),
             whole: false,
@@ -188,6 +192,20 @@ impl Query {
             }
         }
     }
+}
+
+/// The first word of a statement that would change a table, which polars would do to the copy that it was given, and say nothing.
+fn changes(sql: &str) -> Option<&str> {
+    let mut lines = sql.lines().map(str::trim);
+    let first = lines.find(|l| !l.is_empty() && !l.starts_with("--"))?;
+    let word = first.split(|c: char| !c.is_ascii_alphabetic()).next()?;
+    let verbs = [
+        "alter", "create", "delete", "drop", "insert", "truncate", "update",
+    ];
+    verbs
+        .iter()
+        .any(|v| word.eq_ignore_ascii_case(v))
+        .then_some(word)
 }
 
 /// Other words after which the order of rows is polars' own.

@@ -168,7 +168,8 @@ impl Page<'_> {
             self.text((at.0, top), &line, HEAD, Anchor::Start, false);
             top += LINE;
         }
-        self.legend(p, (at.0, top), room) + 2
+        // Half the height of the label at the upper end of y stands above the box.
+        self.legend(p, (at.0, top), room) + 8
     }
 
     fn panel(&mut self, p: &Panel, all: &[Panel], at: (i32, i32), size: (i32, i32)) {
