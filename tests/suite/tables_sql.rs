@@ -192,7 +192,7 @@ fn a_query_that_cannot_be_answered_says_what_could() {
         ("", &["cannot be answered"]),
         ("select 1; select 2", &["one"]),
         ("drop table requests", &["'drop'", "only read"]),
-        ("-- all\nDELETE FROM bios", &["'DELETE'", "only read"]),
+        ("\n-- all\nDELETE FROM bios", &["'DELETE'", "only read"]),
     ] {
         // It is refused before the trace is read.
         for trace in [TRACE, "no-such-trace"] {
